@@ -1,0 +1,33 @@
+//! The words of the field as types: parsed once at the edge, held as values everywhere else.
+//!
+//! Nothing here reads a clock, a file or a network, and nothing here imports another layer.
+
+mod agent;
+mod country;
+mod hash;
+mod id;
+mod intent;
+pub mod json;
+mod malformed;
+mod money;
+mod name;
+mod outcome;
+mod scope;
+mod tenant;
+mod time;
+
+pub use agent::{AgentKind, Role, Roles};
+pub use country::Country;
+pub use hash::Hash;
+pub use id::{
+    AgentId, CallId, Chain, CredentialId, DecisionId, EffectId, ExportId, KeyId, MandateId, PrincipalId,
+    ReceiptId, TenantId,
+};
+pub use intent::{Intent, IntentPattern};
+pub use malformed::{Fault, Malformed};
+pub use money::{Amount, Currency};
+pub use name::{ExternalName, Label};
+pub use outcome::{FactsFrom, Outcome};
+pub use scope::{Scope, Scopes};
+pub use tenant::TenantSlug;
+pub use time::{Duration, Timestamp};
