@@ -4,6 +4,7 @@ mod digest;
 pub mod keyring;
 pub mod secret;
 mod signature;
+pub mod token;
 
 pub use digest::{AuthKey, hmac_sha256, sha256, sha256_of_parts};
 pub use signature::{PublicKey, Signature, SigningKey};
