@@ -5,6 +5,7 @@ pub mod keyring;
 pub mod secret;
 mod signature;
 pub mod token;
+pub mod token_cache;
 
 pub use digest::{AuthKey, hmac_sha256, sha256, sha256_of_parts};
 pub use signature::{PublicKey, Signature, SigningKey};
