@@ -2,6 +2,7 @@
 
 mod digest;
 pub mod keyring;
+pub mod password;
 pub mod secret;
 mod signature;
 pub mod token;
