@@ -1,6 +1,7 @@
 //! Keys, signatures, passwords and tokens: what the other layers need of cryptography, under their own words.
 
 mod digest;
+pub mod jwks;
 pub mod keyring;
 pub mod password;
 pub mod secret;
