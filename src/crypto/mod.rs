@@ -8,6 +8,8 @@ pub mod secret;
 mod signature;
 pub mod token;
 pub mod token_cache;
+#[cfg(test)]
+mod vectors;
 
 pub use digest::{AuthKey, hmac_sha256, sha256, sha256_of_parts};
 pub use signature::{PublicKey, Signature, SigningKey};
