@@ -218,6 +218,20 @@ mod tests {
     }
 
     #[test]
+    fn a_sign_is_refused_even_where_the_checksum_holds() {
+        for sign in ["-", "_", " ", "'", "+", "\u{0}"] {
+            let body = format!("pca_{sign}{}", "0".repeat(BODY_LENGTH - 1));
+            assert_eq!(
+                Secret::parse(&format!("{body}{}", checksum(&body))).unwrap_err(),
+                NotASecret,
+                "{sign:?}"
+            );
+        }
+        let body = format!("pca_{}", "0".repeat(BODY_LENGTH));
+        assert!(Secret::parse(&format!("{body}{}", checksum(&body))).is_ok());
+    }
+
+    #[test]
     fn the_checksum_is_the_standard_crc_32() {
         assert_eq!(crc32(b"123456789"), 0xCBF4_3926, "the check value of CRC-32/ISO-HDLC");
         assert_eq!(crc32(b""), 0);

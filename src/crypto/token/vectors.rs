@@ -110,6 +110,20 @@ fn all_111_tokens_of_the_attack_table_get_their_verdict() {
     assert_eq!((accepted, refused, open), (10, 100, 1));
 }
 
+/// The table's ES256 and RS256 tokens are genuine: only the rules stand against them here.
+#[test]
+fn an_algorithm_that_the_rules_leave_out_is_refused_though_its_key_is_known() {
+    let mut attacks = Attacks::read();
+    let tokens: Vec<String> = ["ok-eddsa", "ok-es256", "ok-rs256"]
+        .map(|id| attacks.file["cases"].as_array().unwrap().iter().find(|case| case["id"] == id).unwrap())
+        .map(|case| case["token"].as_str().unwrap().to_owned())
+        .into();
+    attacks.verifier.rules.algorithms = vec![TokenAlgorithm::EdDsa];
+    assert!(attacks.verify(&tokens[0]).is_ok());
+    assert_eq!(attacks.verify(&tokens[1]).unwrap_err(), TokenError::Algorithm);
+    assert_eq!(attacks.verify(&tokens[2]).unwrap_err(), TokenError::Algorithm);
+}
+
 #[test]
 fn a_revoked_token_is_refused_but_known() {
     let attacks = Attacks::read();

@@ -67,7 +67,7 @@ impl Rules {
 /// Checks tokens against rules and the keys in force.
 #[derive(Clone, Debug)]
 pub struct TokenVerifier {
-    rules: Rules,
+    pub(super) rules: Rules,
     keys: VerifyingKeys,
 }
 
