@@ -7,9 +7,10 @@
 
 use super::condition::fits;
 use super::document::{
-    AmountTest, Clause, Condition, CounterpartyTest, CountryTest, CredentialClauses, Effect,
-    KnownCounterparty, MandateDocument, Otherwise, PolicyDocument, ResourceTest, Validity,
+    Applies, Clause, Condition, CredentialClauses, Effect, KnownCounterparty, MandateDocument, Otherwise,
+    PolicyDocument, Validity,
 };
+use super::implies::{Known, PremiseIn, implies};
 use super::terms::Terms;
 use crate::domain::{IntentPattern, Outcome, Scope};
 use std::collections::BTreeSet;
@@ -104,25 +105,16 @@ fn policy_no_wider(a: &PolicyDocument, b: &PolicyDocument) -> bool {
             (applies(a), applies(b))
         })
         .collect();
-    let clauses = |policy: &'_ PolicyDocument, applies| -> Vec<Clause> {
-        policy
-            .rule_sets
-            .iter()
-            .filter(|set| Some(set.applies) == applies)
-            .flat_map(|set| set.clauses.clone())
-            .collect()
-    };
     a.unregistered >= b.unregistered
         && pairs.into_iter().all(|(of_a, of_b)| {
-            let (of_a, of_b) = (clauses(a, of_a), clauses(b, of_b));
-            no_wider(Terms::policy(&of_a), Terms::policy(&of_b), Known { same: true })
+            let (of_a, of_b) = (clauses_for(a, of_a), clauses_for(b, of_b));
+            no_wider(Terms::policy(of_a), Terms::policy(of_b), Known { same: true })
         })
 }
 
-/// Whether everyone known under `a` is known under `b`; `same` says whether the reverse holds too.
-#[derive(Clone, Copy)]
-struct Known {
-    same: bool,
+fn clauses_for(policy: &PolicyDocument, applies: Option<Applies>) -> &[Clause] {
+    let set = policy.rule_sets.iter().find(|set| Some(set.applies) == applies);
+    set.map_or(&[], |set| &set.clauses)
 }
 
 /// Whether everything `inner` knows is known to `outer`, up to no lower an amount.
@@ -151,9 +143,9 @@ fn valid_within(inner: Option<Validity>, outer: Option<Validity>) -> bool {
 
 /// Whether `a` answers every action as strictly as `b`, or more so.
 ///
-/// Five things make it so: `a` refuses wherever a refusal of `b` acts; it escalates or refuses wherever an
+/// Six things make it so: `a` refuses wherever a refusal of `b` acts; it escalates or refuses wherever an
 /// escalation of `b` acts; it passes by an allowance, and as unlisted, only where `b` passes; and where
-/// `b` comes to a refusal because no allowance passes, so does `a`.
+/// `b` comes to a refusal because a condition failed, or because no clause names the intent, so does `a`.
 fn no_wider(a: Terms<'_>, b: Terms<'_>, known: Known) -> bool {
     let met = |of_b: &Clause, of_a: &Clause| acts_wherever(of_a, of_b, known, PremiseIn::B);
     refusals(b)
@@ -199,8 +191,9 @@ fn floor(terms: Terms<'_>, pattern: &IntentPattern) -> Outcome {
     // An escalation that acts stands in the place of "unlisted".
     let softened = escalations(terms).any(meets);
     match terms.unlisted() {
-        Outcome::Refuse if softened => Outcome::Escalate,
-        unlisted => unlisted,
+        Outcome::Refuse if !softened => Outcome::Refuse,
+        Outcome::Refuse | Outcome::Escalate => Outcome::Escalate,
+        Outcome::Allow => Outcome::Allow,
     }
 }
 
@@ -262,76 +255,4 @@ fn unlisted_refuses(a: Terms<'_>, b: Terms<'_>, known: Known) -> bool {
                 named_in_b(&clause.intent)
                     || escalations(b).any(|other| acts_wherever(other, clause, known, PremiseIn::A))
             }))
-}
-
-/// In which of the two documents a premise stands; what it is to imply stands in the other.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PremiseIn {
-    A,
-    B,
-}
-
-/// Whether whatever passes `premise` passes `test`.
-///
-/// It is shown value by value, so it holds both where every counterparty must pass and where one suffices.
-fn implies(premise: &Condition, test: &Condition, known: Known, premise_in: PremiseIn) -> bool {
-    match (premise, test) {
-        (Condition::Amount(AmountTest::AtMost(inner)), Condition::Amount(AmountTest::AtMost(outer))) => {
-            fits(*inner, *outer) == Some(true)
-        }
-        (Condition::Counterparty(premise), Condition::Counterparty(test)) => {
-            implies_counterparty(premise, test, known, premise_in)
-        }
-        (Condition::Country(premise), Condition::Country(test)) => match (premise, test) {
-            (CountryTest::In(inner), CountryTest::In(outer)) => inner.is_subset(outer),
-            (CountryTest::In(inner), CountryTest::NotIn(excluded)) => inner.is_disjoint(excluded),
-            (CountryTest::NotIn(inner), CountryTest::NotIn(outer)) => outer.is_subset(inner),
-            (CountryTest::NotIn(_), CountryTest::In(_)) => false,
-        },
-        (Condition::Resource(premise), Condition::Resource(test)) => implies_resource(premise, test),
-        (Condition::Untrusted(one), Condition::Untrusted(other)) => one == other,
-        (
-            Condition::Amount(_)
-            | Condition::Counterparty(_)
-            | Condition::Country(_)
-            | Condition::Resource(_)
-            | Condition::Untrusted(_),
-            _,
-        ) => false,
-    }
-}
-
-fn implies_counterparty(
-    premise: &CounterpartyTest,
-    test: &CounterpartyTest,
-    known: Known,
-    premise_in: PremiseIn,
-) -> bool {
-    use CounterpartyTest::{In, Known as IsKnown, NotIn};
-    match (premise, test) {
-        (In(inner), In(outer)) => inner.is_subset(outer),
-        (In(inner), NotIn(excluded)) => inner.is_disjoint(excluded),
-        (NotIn(inner), NotIn(outer)) => outer.is_subset(inner),
-        // Who is known in `a` is known in `b`: that carries "known" from `a` to `b`, and "not known" back.
-        (IsKnown(true), IsKnown(true)) => premise_in == PremiseIn::A || known.same,
-        (IsKnown(false), IsKnown(false)) => premise_in == PremiseIn::B || known.same,
-        (IsKnown(_), In(_) | NotIn(_) | IsKnown(_)) | (In(_) | NotIn(_), IsKnown(_)) | (NotIn(_), In(_)) => {
-            false
-        }
-    }
-}
-
-fn implies_resource(premise: &ResourceTest, test: &ResourceTest) -> bool {
-    use ResourceTest::{In, NotIn, Prefix};
-    match (premise, test) {
-        (In(inner), In(outer)) => inner.is_subset(outer),
-        (In(inner), NotIn(excluded)) => inner.is_disjoint(excluded),
-        (In(inner), Prefix(prefix)) => inner.iter().all(|name| name.as_str().starts_with(prefix.as_str())),
-        (NotIn(inner), NotIn(outer)) => outer.is_subset(inner),
-        (Prefix(inner), Prefix(outer)) => inner.as_str().starts_with(outer.as_str()),
-        (Prefix(prefix), NotIn(excluded)) => {
-            excluded.iter().all(|name| !name.as_str().starts_with(prefix.as_str()))
-        }
-        (NotIn(_) | Prefix(_), In(_)) | (NotIn(_), Prefix(_)) => false,
-    }
 }

@@ -30,7 +30,7 @@ fn changed(pointer: &str, by: Value) -> MandateDocument {
         }
         Value::Array(items) if member == "-" => items.push(by),
         Value::Array(items) => items[member.parse::<usize>().unwrap()] = by,
-        _ => panic!("{pointer}"),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => panic!("{pointer}"),
     }
     mandate(value)
 }
@@ -41,7 +41,7 @@ fn without(pointer: &str) -> MandateDocument {
     match value.pointer_mut(parent).unwrap() {
         Value::Object(members) => drop(members.remove(member).unwrap()),
         Value::Array(items) => drop(items.remove(member.parse().unwrap())),
-        _ => panic!("{pointer}"),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => panic!("{pointer}"),
     }
     mandate(value)
 }

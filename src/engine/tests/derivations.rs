@@ -267,6 +267,20 @@ fn a_catalogue_entry_is_checked_before_anyone_relies_on_it() {
 }
 
 #[test]
+fn a_schema_that_refers_to_itself_ends() {
+    for schema in [
+        json!({"$ref": "#"}),
+        json!({"allOf": [{"$ref": "#"}]}),
+        json!({"properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"anyOf": [{"$ref": "#/$defs/y"}]}, "y": {"anyOf": [{"$ref": "#/$defs/x"}]}}}),
+    ] {
+        if let Ok(entry) = CatalogueEntry::read(&json!({"title": "t", "effect": false, "arguments": schema}))
+        {
+            let _ = derive(&entry, &described(json!({"intent": "x", "arguments": {"a": {}}})));
+        }
+    }
+}
+
+#[test]
 fn an_irreversible_intent_is_attested_unless_it_says_otherwise() {
     assert_eq!(entry(wire()).outcome, OutcomeFrom::Attested);
     let mut agents_word = wire();

@@ -322,7 +322,12 @@ pub(super) fn replace(value: &mut Value, path: &[usize], by: Value) {
             let index = first % members.len();
             members.values_mut().nth(index)
         }
-        _ => None,
+        Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_) => None,
     };
     match part {
         Some(part) => replace(part, rest, by),

@@ -7,7 +7,7 @@ use crate::engine::{CatalogueEntry, Change, clauses_within, compare, compare_pol
 use proptest::{collection, prelude::*};
 
 /// How many actions each pair of documents is tried on.
-const TRIES: usize = 150;
+const TRIES: usize = 60;
 
 fn tried() -> impl Strategy<Value = Vec<(Action, (BTreeSet<ExternalName>, Timestamp))>> {
     collection::vec((actions(), surroundings()), TRIES)
@@ -28,7 +28,7 @@ fn agrees(change: Change, before: Outcome, after: Outcome) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn a_narrower_mandate_answers_nothing_more_leniently((old, new) in mandate_pairs(), tries in tried()) {
@@ -73,7 +73,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn a_refusal_dominates(mandate in mandates(), tries in tried()) {

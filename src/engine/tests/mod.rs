@@ -8,6 +8,7 @@ mod derivations;
 mod documents;
 mod generate;
 mod laws;
+mod naive;
 
 use super::{
     Action, CredentialClauses, Described, KnownCounterparties, MandateDocument, PolicyDocument, Standing,
