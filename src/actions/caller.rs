@@ -1,0 +1,104 @@
+//! Who acts. A permission is a type here: an argument of type [`Operator`] is the check.
+
+use super::Error;
+use crate::domain::{AgentId, CredentialId, Hash, Label, PrincipalId, Role, Roles, Scope, Scopes, TenantSlug, Timestamp};
+use crate::domain::Duration;
+use crate::storage::access::Subject;
+use crate::storage::principal::PasswordSetBy;
+
+/// How long after signing in a person may widen, approve above a threshold, or enrol.
+pub const FRESH: Duration = Duration::minutes(5);
+
+/// A signed-in person.
+#[derive(Debug, Clone)]
+pub struct Person {
+    /// Their tenant.
+    pub tenant: TenantSlug,
+    /// Their id.
+    pub id: PrincipalId,
+    /// What they are called.
+    pub name: Label,
+    /// Where mail reaches them.
+    pub email: String,
+    /// What they may do.
+    pub roles: Roles,
+    /// The digest of their session's token.
+    pub session: Hash,
+    /// When they signed in.
+    pub signed_in_at: Timestamp,
+    /// Who chose their password.
+    pub password_set_by: Option<PasswordSetBy>,
+}
+
+impl Person {
+    /// Whether they signed in just now.
+    pub fn is_fresh(&self, now: Timestamp) -> bool {
+        now < self.signed_in_at.plus(FRESH)
+    }
+
+    /// Refuses an act that needs a fresh sign-in.
+    pub fn require_fresh(&self, now: Timestamp, act: &'static str) -> Result<(), Error> {
+        if self.is_fresh(now) { Ok(()) } else { Err(Error::StepUp { act }) }
+    }
+
+    /// The person as operator.
+    pub fn operator(self) -> Result<Operator, Error> {
+        if self.roles.contains(Role::Operator) {
+            Ok(Operator(self))
+        } else {
+            Err(Error::Forbidden("this needs the role operator".into()))
+        }
+    }
+
+    /// Whose log entries the person may see: their own, or the tenant's for compliance and operators.
+    pub fn sees_tenant(&self) -> bool {
+        self.roles.contains(Role::Compliance)
+    }
+}
+
+/// A signed-in person who holds the role operator.
+#[derive(Debug, Clone)]
+pub struct Operator(Person);
+
+impl Operator {
+    /// The person.
+    pub fn person(&self) -> &Person {
+        &self.0
+    }
+}
+
+/// What a verified token of an agent says; whether it still holds is read in the batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Presented {
+    /// The credential.
+    pub credential: CredentialId,
+    /// The agent, by the token.
+    pub agent: AgentId,
+    /// The scopes the token carries.
+    pub scopes: Scopes,
+}
+
+/// An agent whose credential was live when it was looked up.
+#[derive(Debug, Clone)]
+pub struct AgentCaller {
+    /// Its tenant.
+    pub tenant: TenantSlug,
+    /// What it presented.
+    pub presented: Presented,
+    /// For whom it acts.
+    pub principal: PrincipalId,
+    /// Token scopes ∩ credential ∩ ancestors ∩ live mandate.
+    pub scopes: Scopes,
+}
+
+impl AgentCaller {
+    /// Refuses a caller without the scope.
+    pub fn require(&self, scope: Scope) -> Result<(), Error> {
+        if self.scopes.contains(scope) { Ok(()) } else { Err(Error::InsufficientScope(scope)) }
+    }
+
+    /// Against whom its calls are recorded.
+    pub fn subject(&self) -> Subject {
+        Subject::of_credential(self.presented.credential, self.presented.agent, self.principal)
+    }
+}

@@ -1,0 +1,24 @@
+//! What can be done: one verb a file, each a short story over the books of one batch.
+
+pub mod agent;
+pub mod answer;
+pub mod caller;
+pub mod catalogue;
+pub mod credential;
+pub mod decision;
+pub mod effect;
+mod error;
+pub mod evaluate;
+pub mod export;
+pub mod mandate;
+pub mod policy;
+pub mod principal;
+mod recording;
+mod replay;
+pub mod request;
+pub mod session;
+pub mod setup;
+pub mod sweep;
+mod withdraw;
+
+pub use error::Error;

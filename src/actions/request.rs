@@ -1,0 +1,110 @@
+//! The described request between its edges: its keyed hash, its place in the input document, and the way back.
+
+use super::recording::Content;
+use crate::crypto::{AuthKey, hmac_sha256};
+use crate::domain::{FactsFrom, Hash};
+use crate::engine::{Action, Described, read_request};
+use crate::evidence::canonical;
+use serde_json::{Map, Value, json};
+
+/// The request as JSON in one normal form, without `decision`: what two requests are compared by.
+///
+/// Amounts are in minor units, so that `24` and `"24.00"` are the same request.
+pub(super) fn comparable(described: &Described) -> Value {
+    let mut members = plain_members(described);
+    if let Some(amount) = described.amount {
+        members.insert(
+            "amount".into(),
+            json!({"minor_units": amount.minor_units().to_string(), "currency": amount.currency().code()}),
+        );
+    }
+    for (name, value) in private_members(described) {
+        members.insert(name.into(), value);
+    }
+    Value::Object(members)
+}
+
+/// The request hash: HMAC-SHA-256 of the comparable form under the tenant's lookup key.
+pub(super) fn request_hash(key: &AuthKey, described: &Described) -> Hash {
+    Hash(hmac_sha256(key, &canonical::to_vec(&comparable(described))))
+}
+
+/// The request as the input document holds it: what can name a person as commitments, the rest plainly.
+pub(super) fn document(described: &Described, content: &mut Content) -> Value {
+    let mut members = plain_members(described);
+    if let Some(amount) = described.amount {
+        members.insert("amount".into(), amount.to_json());
+    }
+    for (name, value) in private_members(described) {
+        members.insert(name.into(), content.commit(&format!("/input/request/{name}"), value));
+    }
+    Value::Object(members)
+}
+
+/// The facts that the gate derived itself, where they are not the described ones.
+pub(super) fn facts(action: &Action, content: &mut Content) -> Option<Value> {
+    if action.facts_from == FactsFrom::Described {
+        return None;
+    }
+    let mut members = Map::new();
+    if let Some(amount) = action.amount {
+        members.insert("amount".into(), amount.to_json());
+    }
+    if let Some(country) = action.country {
+        members.insert("country".into(), json!(country));
+    }
+    if let Some(resource) = &action.resource {
+        members.insert("resource".into(), content.commit("/input/facts/resource", json!(resource)));
+    }
+    if !action.counterparties.is_empty() {
+        let names = content.commit("/input/facts/counterparties", json!(action.counterparties));
+        members.insert("counterparties".into(), names);
+    }
+    Some(Value::Object(members))
+}
+
+/// The request again, from the documents of its receipt; `None` once its content is erased.
+pub fn described_again(input: &Value, content: Option<&Value>) -> Option<Described> {
+    let mut request = input.get("request")?.as_object()?.clone();
+    for (name, value) in &mut request {
+        if value.get("commitment").is_some() {
+            let opened = content?.get(format!("/input/request/{name}"))?.get("value")?;
+            *value = opened.clone();
+        }
+    }
+    read_request(&Value::Object(request)).ok()
+}
+
+fn plain_members(described: &Described) -> Map<String, Value> {
+    let mut members = Map::new();
+    members.insert("intent".into(), json!(described.intent));
+    members.insert("untrusted".into(), json!(described.untrusted.unwrap_or(true)));
+    if let Some(country) = described.country {
+        members.insert("country".into(), json!(country));
+    }
+    if !described.labels.is_empty() {
+        members.insert("labels".into(), json!(described.labels));
+    }
+    members
+}
+
+/// The members that can name or describe a person.
+fn private_members(described: &Described) -> impl Iterator<Item = (&'static str, Value)> {
+    let evidence = described.evidence.as_ref().map(|evidence| {
+        let mut members = Map::new();
+        if let Some(confidence) = &evidence.confidence {
+            members.insert("confidence".into(), json!(confidence.to_string()));
+        }
+        members.insert("cites".into(), json!(evidence.cites));
+        Value::Object(members)
+    });
+    [
+        ("counterparty", described.counterparties.as_ref().map(|names| json!(names))),
+        ("resource", described.resource.as_ref().map(|name| json!(name))),
+        ("arguments", described.arguments.clone().map(Value::Object)),
+        ("evidence", evidence),
+        ("attachment", described.attachment.clone().map(Value::Object)),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, value?)))
+}

@@ -1,0 +1,268 @@
+//! What an action sees of its batch: the tenant's standings, the connection, and the log to record in.
+
+use super::log::{Mark, TenantLog};
+use super::standing::{LiveCatalogue, LiveMandate, LivePolicy, Standing, StandingCache};
+use super::entropy;
+use crate::crypto::AuthKey;
+use crate::domain::{
+    AgentId, Chain, CredentialId, FactsFrom, Intent, Outcome, PrincipalId, ReceiptId, TenantSlug, Timestamp,
+};
+use crate::engine::ENGINE_VERSION;
+use crate::evidence::canonical;
+use crate::evidence::receipt::{self, Body, Kind};
+use crate::storage::receipt::StoredReceipt;
+use crate::storage::tenant::Tenant;
+use crate::storage::{self, AnyConnection, StoreError};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What an action wants recorded.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// The chain it continues.
+    pub chain: Chain,
+    /// What happened.
+    pub kind: Kind,
+    /// For whom, or by whom.
+    pub principal: Option<PrincipalId>,
+    /// By which agent.
+    pub agent: Option<AgentId>,
+    /// With which credential.
+    pub credential: Option<CredentialId>,
+    /// The gate's answer.
+    pub outcome: Option<Outcome>,
+    /// What was asked for.
+    pub intent: Option<Intent>,
+    /// The versions that decided.
+    pub mandate_version: Option<u64>,
+    /// The versions that decided.
+    pub policy_version: Option<u64>,
+    /// The versions that decided.
+    pub catalogue_version: Option<u64>,
+    /// Whose word the facts were.
+    pub facts_from: Option<FactsFrom>,
+    /// The input document.
+    pub input: Value,
+    /// The output document.
+    pub output: Value,
+    /// Salts and values of what they commit to.
+    pub content: Option<Value>,
+}
+
+impl Draft {
+    /// An act that names no versions: `kind` in `chain`, with its documents.
+    pub fn act(kind: Kind, chain: Chain, input: Value, output: Value) -> Self {
+        Self {
+            chain,
+            kind,
+            principal: None,
+            agent: None,
+            credential: None,
+            outcome: None,
+            intent: None,
+            mandate_version: None,
+            policy_version: None,
+            catalogue_version: None,
+            facts_from: None,
+            input,
+            output,
+            content: None,
+        }
+    }
+
+    /// The same, done by a person.
+    #[must_use]
+    pub fn by(mut self, principal: PrincipalId) -> Self {
+        self.principal = Some(principal);
+        self
+    }
+
+    /// The same, with values that its documents commit to.
+    #[must_use]
+    pub fn with_content(mut self, content: Value) -> Self {
+        self.content = Some(content);
+        self
+    }
+}
+
+/// The books of one tenant, inside one batch.
+pub struct Books<'a> {
+    connection: &'a mut AnyConnection,
+    log: &'a mut TenantLog,
+    cache: &'a mut StandingCache,
+    clock: Timestamp,
+    recorded: Vec<Arc<StoredReceipt>>,
+}
+
+impl<'a> Books<'a> {
+    pub(super) fn new(
+        connection: &'a mut AnyConnection,
+        log: &'a mut TenantLog,
+        cache: &'a mut StandingCache,
+        clock: Timestamp,
+    ) -> Self {
+        Self { connection, log, cache, clock, recorded: Vec::new() }
+    }
+
+    /// The tenant.
+    pub fn tenant(&self) -> &Tenant {
+        &self.log.keys.tenant
+    }
+
+    /// The tenant's name.
+    pub fn slug(&self) -> &TenantSlug {
+        &self.log.keys.tenant.slug
+    }
+
+    /// The batch's time: never before the newest receipt's.
+    pub fn now(&self) -> Timestamp {
+        self.clock.max(self.log.head.last_at)
+    }
+
+    /// The connection, inside the batch's transaction.
+    pub fn connection(&mut self) -> &mut AnyConnection {
+        self.connection
+    }
+
+    /// The connection and the tenant's name, for calls that need both.
+    pub fn place(&mut self) -> (&mut AnyConnection, &TenantSlug) {
+        (self.connection, &self.log.keys.tenant.slug)
+    }
+
+    /// Hashes described requests.
+    pub fn lookup_key(&self) -> &AuthKey {
+        &self.log.keys.lookup
+    }
+
+    /// The tenant's keys.
+    pub fn keys(&self) -> &super::TenantKeys {
+        &self.log.keys
+    }
+
+    /// Makes an id of this moment.
+    pub fn new_id<I>(&self, make: impl FnOnce(Timestamp, [u8; 10]) -> I) -> I {
+        make(self.now(), entropy::bytes())
+    }
+
+    /// The place in the log that the next receipt takes.
+    pub fn next_index(&self) -> u64 {
+        self.log.next_index()
+    }
+
+    /// What decides about a credential; `None` if the tenant has no such credential.
+    pub fn standing(&mut self, id: CredentialId) -> Result<Option<Arc<Standing>>, StoreError> {
+        let epoch = self.log.head.authority_epoch;
+        self.cache.at_epoch(epoch).standing(self.connection, &self.log.keys.tenant.slug, id)
+    }
+
+    /// A principal's live mandate.
+    pub fn mandate(&mut self, principal: PrincipalId) -> Result<Arc<LiveMandate>, StoreError> {
+        let epoch = self.log.head.authority_epoch;
+        self.cache.at_epoch(epoch).mandate(self.connection, &self.log.keys.tenant.slug, principal)
+    }
+
+    /// The tenant's live policy.
+    pub fn policy(&mut self) -> Result<Arc<LivePolicy>, StoreError> {
+        let epoch = self.log.head.authority_epoch;
+        self.cache.at_epoch(epoch).policy(self.connection, &self.log.keys.tenant.slug)
+    }
+
+    /// The tenant's catalogue.
+    pub fn catalogue(&mut self) -> Result<Arc<LiveCatalogue>, StoreError> {
+        let epoch = self.log.head.authority_epoch;
+        self.cache.at_epoch(epoch).catalogue(self.connection, &self.log.keys.tenant.slug)
+    }
+
+    /// Says that something that decides has changed: whatever was read before is read again, on every node.
+    pub fn authority_changed(&mut self) {
+        self.log.head.authority_epoch = self.log.head.authority_epoch.saturating_add(1);
+    }
+
+    /// Records one leaf and gives its receipt, complete but for its path.
+    pub fn record(&mut self, draft: Draft) -> Result<Arc<StoredReceipt>, StoreError> {
+        let at = self.now();
+        let log_index = self.log.next_index();
+        let slug = self.log.keys.tenant.slug.clone();
+        let end = self.log.end_of(self.connection, &slug, draft.chain)?;
+        let input = canonical::to_vec(&draft.input);
+        let output = canonical::to_vec(&draft.output);
+        let body = Body {
+            id: ReceiptId::at_index(at, log_index, entropy::bytes()),
+            at,
+            tenant: slug,
+            principal: draft.principal,
+            agent: draft.agent,
+            credential: draft.credential,
+            kind: draft.kind,
+            outcome: draft.outcome,
+            mandate_version: draft.mandate_version,
+            policy_version: draft.policy_version,
+            catalogue_version: draft.catalogue_version,
+            engine_version: ENGINE_VERSION.into(),
+            facts_from: draft.facts_from,
+            input_hash: crate::crypto::sha256(&input),
+            output_hash: crate::crypto::sha256(&output),
+            chain: draft.chain,
+            seq: end.next_seq,
+            prev: end.last,
+            auth_key: self.log.keys.auth_id,
+        };
+        let hash = body.hash();
+        let stored = Arc::new(StoredReceipt {
+            log_index,
+            auth: receipt::authenticate(&self.log.keys.auth, &hash),
+            hash,
+            body,
+            intent: draft.intent,
+            input: into_text(input)?,
+            output: into_text(output)?,
+            content: draft.content.map(|content| content.to_string()),
+        });
+        self.log.append(stored.clone());
+        self.recorded.push(stored.clone());
+        Ok(stored)
+    }
+
+    /// A receipt of the log, whether already committed or of this batch.
+    pub fn receipt(&mut self, log_index: u64) -> Result<Option<Arc<StoredReceipt>>, StoreError> {
+        if let Some(pending) = self.log.pending.iter().find(|stored| stored.log_index == log_index) {
+            return Ok(Some(pending.clone()));
+        }
+        let (connection, slug) = (&mut *self.connection, &self.log.keys.tenant.slug);
+        Ok(storage::receipt::find(connection, slug, log_index)?.map(Arc::new))
+    }
+
+    /// Runs an action so that nothing of it stays if a rule refuses it.
+    pub(super) fn savepoint<T, E: From<StoreError>>(
+        &mut self,
+        action: impl FnOnce(&mut Books<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mark: Mark = self.log.mark();
+        let (log, cache, clock, recorded) = (&mut *self.log, &mut *self.cache, self.clock, &mut self.recorded);
+        let outcome = storage::savepoint(self.connection, |connection| {
+            let mut inner = Books { connection, log, cache, clock, recorded: Vec::new() };
+            let value = action(&mut inner)?;
+            recorded.append(&mut inner.recorded);
+            Ok(value)
+        });
+        if outcome.is_err() && self.log.go_back(mark) {
+            // What was read after the change is of a change that did not happen.
+            *self.cache = StandingCache::default();
+        }
+        outcome
+    }
+
+    pub(super) fn take_recorded(&mut self) -> Vec<Arc<StoredReceipt>> {
+        std::mem::take(&mut self.recorded)
+    }
+}
+
+impl std::fmt::Debug for Books<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Books of {}", self.log.keys.tenant.slug)
+    }
+}
+
+fn into_text(canonical: Vec<u8>) -> Result<String, StoreError> {
+    String::from_utf8(canonical).map_err(|_| StoreError::Failed("a canonical form is not UTF-8".into()))
+}

@@ -1,0 +1,406 @@
+//! The queue: what waits for a person, and how it ended.
+
+use super::{AnyConnection, StoreError, read, schema::decisions};
+use crate::domain::{AgentId, CredentialId, DecisionId, EffectId, Hash, Intent, PrincipalId, TenantSlug, Timestamp};
+use diesel::prelude::*;
+use std::{fmt, str::FromStr};
+
+/// What a decision is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DecisionKind {
+    /// An action outside the mandate, to approve or decline.
+    Action,
+    /// An effect nobody knows the end of, to resolve.
+    Effect,
+}
+
+impl DecisionKind {
+    /// The kind's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Action => "action",
+            Self::Effect => "effect",
+        }
+    }
+}
+
+impl FromStr for DecisionKind {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "action" => Ok(Self::Action),
+            "effect" => Ok(Self::Effect),
+            other => Err(format!("`{other}` is not a kind of decision")),
+        }
+    }
+}
+
+/// Where a decision stands; all but the first two are ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DecisionStatus {
+    /// A person has yet to decide.
+    Open,
+    /// A yes that is not used yet.
+    Approved,
+    /// A no.
+    Declined,
+    /// Nobody decided in time, or the yes was not used in time.
+    Expired,
+    /// Taken back: by a narrowing, a revocation, or because the answer would now be refuse.
+    Withdrawn,
+    /// The yes was used.
+    Used,
+    /// A person said how the effect ended.
+    Resolved,
+}
+
+impl DecisionStatus {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Open,
+        Self::Approved,
+        Self::Declined,
+        Self::Expired,
+        Self::Withdrawn,
+        Self::Used,
+        Self::Resolved,
+    ];
+
+    /// The status's name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Approved => "approved",
+            Self::Declined => "declined",
+            Self::Expired => "expired",
+            Self::Withdrawn => "withdrawn",
+            Self::Used => "used",
+            Self::Resolved => "resolved",
+        }
+    }
+}
+
+impl fmt::Display for DecisionStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for DecisionStatus {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or_else(|| {
+            format!("`{}` is not a status: one of {}", text.escape_debug(), Self::ALL.map(Self::as_str).join(", "))
+        })
+    }
+}
+
+/// An item of a principal's queue.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// Its id.
+    pub id: DecisionId,
+    /// Whose queue it is in.
+    pub principal: PrincipalId,
+    /// Which agent asked.
+    pub agent: AgentId,
+    /// With which credential; no other may use the yes.
+    pub credential: CredentialId,
+    /// What it is about.
+    pub kind: DecisionKind,
+    /// Where it stands.
+    pub status: DecisionStatus,
+    /// What was asked for.
+    pub intent: Intent,
+    /// The receipt of the call that raised it.
+    pub log_index: u64,
+    /// That receipt's input hash: what a person confirms having seen.
+    pub input_hash: Hash,
+    /// The described request's keyed hash: what the yes is good for; gone once erased.
+    pub request_hash: Option<Hash>,
+    /// The uncertain effect.
+    pub effect: Option<EffectId>,
+    /// When it was opened.
+    pub opened_at: Timestamp,
+    /// When it expires undecided.
+    pub expires_at: Timestamp,
+    /// When a person decided.
+    pub decided_at: Option<Timestamp>,
+    /// Who decided.
+    pub decided_by: Option<PrincipalId>,
+    /// Until when the yes may be used.
+    pub approved_until: Option<Timestamp>,
+    /// What the person said, or why it was withdrawn.
+    pub reason: Option<String>,
+    /// The receipt of the call that used the yes.
+    pub used_index: Option<u64>,
+}
+
+type Row = (
+    (String, String, String, String, String, String, String, i64, Vec<u8>, Option<Vec<u8>>, Option<String>),
+    (i64, i64, Option<i64>, Option<String>, Option<i64>, Option<String>, Option<i64>),
+);
+
+#[rustfmt::skip]
+type Columns = (
+    (decisions::id, decisions::principal, decisions::agent, decisions::credential, decisions::kind, decisions::status,
+     decisions::intent, decisions::log_index, decisions::input_hash, decisions::request_hash, decisions::effect),
+    (decisions::opened_at, decisions::expires_at, decisions::decided_at, decisions::decided_by,
+     decisions::approved_until, decisions::reason, decisions::used_index),
+);
+
+#[rustfmt::skip]
+const COLUMNS: Columns = (
+    (decisions::id, decisions::principal, decisions::agent, decisions::credential, decisions::kind, decisions::status,
+     decisions::intent, decisions::log_index, decisions::input_hash, decisions::request_hash, decisions::effect),
+    (decisions::opened_at, decisions::expires_at, decisions::decided_at, decisions::decided_by,
+     decisions::approved_until, decisions::reason, decisions::used_index),
+);
+
+fn read_row((subject, course): Row) -> Result<Decision, StoreError> {
+    let (id, principal, agent, credential, kind, status, intent, log_index, input_hash, request_hash, effect) = subject;
+    let (opened_at, expires_at, decided_at, decided_by, approved_until, reason, used_index) = course;
+    Ok(Decision {
+        id: read::text("decisions.id", &id)?,
+        principal: read::text("decisions.principal", &principal)?,
+        agent: read::text("decisions.agent", &agent)?,
+        credential: read::text("decisions.credential", &credential)?,
+        kind: read::text("decisions.kind", &kind)?,
+        status: read::text("decisions.status", &status)?,
+        intent: read::text("decisions.intent", &intent)?,
+        log_index: read::count("decisions.log_index", log_index)?,
+        input_hash: read::hash("decisions.input_hash", &input_hash)?,
+        request_hash: request_hash.map(|hash| read::hash("decisions.request_hash", &hash)).transpose()?,
+        effect: read::optional_text("decisions.effect", effect.as_deref())?,
+        opened_at: read::time(opened_at),
+        expires_at: read::time(expires_at),
+        decided_at: read::optional_time(decided_at),
+        decided_by: read::optional_text("decisions.decided_by", decided_by.as_deref())?,
+        approved_until: read::optional_time(approved_until),
+        reason,
+        used_index: read::optional_count("decisions.used_index", used_index)?,
+    })
+}
+
+/// Opens a decision.
+pub fn insert(connection: &mut AnyConnection, tenant: &TenantSlug, decision: &Decision) -> Result<(), StoreError> {
+    diesel::insert_into(decisions::table)
+        .values((
+            decisions::tenant.eq(tenant.as_str()),
+            decisions::id.eq(decision.id.to_string()),
+            decisions::principal.eq(decision.principal.to_string()),
+            decisions::agent.eq(decision.agent.to_string()),
+            decisions::credential.eq(decision.credential.to_string()),
+            decisions::kind.eq(decision.kind.as_str()),
+            decisions::status.eq(decision.status.as_str()),
+            decisions::intent.eq(decision.intent.as_str()),
+            decisions::log_index.eq(read::stored_count(decision.log_index)),
+            decisions::input_hash.eq(decision.input_hash.as_bytes().to_vec()),
+            decisions::request_hash.eq(decision.request_hash.map(|hash| hash.as_bytes().to_vec())),
+            decisions::effect.eq(decision.effect.map(|id| id.to_string())),
+            decisions::opened_at.eq(decision.opened_at.unix_milliseconds()),
+            decisions::expires_at.eq(decision.expires_at.unix_milliseconds()),
+            decisions::due_at.eq(Some(decision.expires_at.unix_milliseconds())),
+        ))
+        .execute(connection)?;
+    Ok(())
+}
+
+/// The decision of that id.
+pub fn find(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    id: DecisionId,
+) -> Result<Option<Decision>, StoreError> {
+    decisions::table
+        .find((tenant.as_str(), id.to_string()))
+        .select(COLUMNS)
+        .first::<Row>(connection)
+        .optional()?
+        .map(read_row)
+        .transpose()
+}
+
+/// Whose decisions a list holds.
+#[derive(Debug, Clone, Copy)]
+pub enum Whose {
+    /// One person's queue.
+    Principal(PrincipalId),
+    /// What one agent asked.
+    Agent(AgentId),
+}
+
+/// Decisions with an id below `before`, newest first.
+pub fn page(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    whose: Whose,
+    status: Option<DecisionStatus>,
+    before: Option<&str>,
+    limit: i64,
+) -> Result<Vec<Decision>, StoreError> {
+    let mut query = decisions::table
+        .filter(decisions::tenant.eq(tenant.as_str()))
+        .order(decisions::id.desc())
+        .limit(limit)
+        .select(COLUMNS)
+        .into_boxed();
+    query = match whose {
+        Whose::Principal(id) => query.filter(decisions::principal.eq(id.to_string())),
+        Whose::Agent(id) => query.filter(decisions::agent.eq(id.to_string())),
+    };
+    if let Some(status) = status {
+        query = query.filter(decisions::status.eq(status.as_str()));
+    }
+    if let Some(before) = before {
+        query = query.filter(decisions::id.lt(before.to_owned()));
+    }
+    query.load::<Row>(connection)?.into_iter().map(read_row).collect()
+}
+
+/// Decisions that are open or approved: one principal's, or the whole tenant's.
+pub fn undecided(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    principal: Option<PrincipalId>,
+) -> Result<Vec<Decision>, StoreError> {
+    let waiting = [DecisionStatus::Open.as_str(), DecisionStatus::Approved.as_str()];
+    let mut query = decisions::table
+        .filter(decisions::tenant.eq(tenant.as_str()).and(decisions::status.eq_any(waiting)))
+        .order(decisions::id)
+        .select(COLUMNS)
+        .into_boxed();
+    if let Some(principal) = principal {
+        query = query.filter(decisions::principal.eq(principal.to_string()));
+    }
+    query.load::<Row>(connection)?.into_iter().map(read_row).collect()
+}
+
+/// How many of an agent's decisions are open, and how many were opened since an instant.
+pub fn count_of_agent(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    agent: AgentId,
+    since: Timestamp,
+) -> Result<(u64, u64), StoreError> {
+    let of_agent =
+        || decisions::table.filter(decisions::tenant.eq(tenant.as_str()).and(decisions::agent.eq(agent.to_string())));
+    let open: i64 = of_agent()
+        .filter(decisions::status.eq(DecisionStatus::Open.as_str()).and(decisions::kind.eq(DecisionKind::Action.as_str())))
+        .count()
+        .get_result(connection)?;
+    let first = DecisionId::new(since, [0; 10]).to_string();
+    let recent: i64 = of_agent().filter(decisions::id.ge(first)).count().get_result(connection)?;
+    Ok((read::count("decisions", open)?, read::count("decisions", recent)?))
+}
+
+/// What a decision turns into.
+#[derive(Debug, Clone)]
+pub enum Turn<'a> {
+    /// A person's yes, usable until then.
+    Approved { by: PrincipalId, until: Timestamp },
+    /// A person's no.
+    Declined { by: PrincipalId, reason: Option<&'a str> },
+    /// Time ran out.
+    Expired,
+    /// Taken back.
+    Withdrawn { reason: &'a str },
+    /// The yes was used by the call with that receipt.
+    Used { log_index: u64 },
+    /// A person said how the effect ended.
+    Resolved { by: PrincipalId, reason: Option<&'a str> },
+}
+
+impl Turn<'_> {
+    const fn status(&self) -> DecisionStatus {
+        match self {
+            Self::Approved { .. } => DecisionStatus::Approved,
+            Self::Declined { .. } => DecisionStatus::Declined,
+            Self::Expired => DecisionStatus::Expired,
+            Self::Withdrawn { .. } => DecisionStatus::Withdrawn,
+            Self::Used { .. } => DecisionStatus::Used,
+            Self::Resolved { .. } => DecisionStatus::Resolved,
+        }
+    }
+}
+
+/// Turns a decision that stands at `from`; `false` if it no longer does. The guard is in the `WHERE`: of two who
+/// decide at once, one changes a row.
+pub fn turn(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    id: DecisionId,
+    from: DecisionStatus,
+    to: &Turn<'_>,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let place = decisions::table
+        .find((tenant.as_str(), id.to_string()))
+        .filter(decisions::status.eq(from.as_str()));
+    let status = decisions::status.eq(to.status().as_str());
+    let at = decisions::decided_at.eq(Some(now.unix_milliseconds()));
+    let ended = decisions::due_at.eq(None::<i64>);
+    let changed = match to {
+        Turn::Approved { by, until } => diesel::update(place)
+            .set((
+                status,
+                at,
+                decisions::decided_by.eq(Some(by.to_string())),
+                decisions::approved_until.eq(Some(until.unix_milliseconds())),
+                decisions::due_at.eq(Some(until.unix_milliseconds())),
+            ))
+            .execute(connection)?,
+        Turn::Declined { by, reason } | Turn::Resolved { by, reason } => diesel::update(place)
+            .set((status, at, ended, decisions::decided_by.eq(Some(by.to_string())), decisions::reason.eq(*reason)))
+            .execute(connection)?,
+        Turn::Expired => diesel::update(place).set((status, ended)).execute(connection)?,
+        Turn::Withdrawn { reason } => {
+            diesel::update(place).set((status, ended, decisions::reason.eq(Some(*reason)))).execute(connection)?
+        }
+        Turn::Used { log_index } => diesel::update(place)
+            .set((status, ended, decisions::used_index.eq(Some(read::stored_count(*log_index)))))
+            .execute(connection)?,
+    };
+    Ok(changed == 1)
+}
+
+/// Gives back a yes that a withdrawn allow used, for as long as it was good.
+pub fn give_back(connection: &mut AnyConnection, tenant: &TenantSlug, log_index: u64) -> Result<usize, StoreError> {
+    let used = decisions::table
+        .filter(decisions::tenant.eq(tenant.as_str()))
+        .filter(decisions::used_index.eq(Some(read::stored_count(log_index))))
+        .filter(decisions::status.eq(DecisionStatus::Used.as_str()));
+    Ok(diesel::update(used)
+        .set((
+            decisions::status.eq(DecisionStatus::Approved.as_str()),
+            decisions::used_index.eq(None::<i64>),
+            decisions::due_at.eq(decisions::approved_until),
+        ))
+        .execute(connection)?)
+}
+
+/// Decisions whose time is over, with their tenants, oldest first.
+pub fn due(
+    connection: &mut AnyConnection,
+    now: Timestamp,
+    limit: i64,
+) -> Result<Vec<(TenantSlug, DecisionId)>, StoreError> {
+    decisions::table
+        .filter(decisions::due_at.le(now.unix_milliseconds()))
+        .order(decisions::due_at)
+        .limit(limit)
+        .select((decisions::tenant, decisions::id))
+        .load::<(String, String)>(connection)?
+        .into_iter()
+        .map(|(tenant, id)| Ok((read::text("decisions.tenant", &tenant)?, read::text("decisions.id", &id)?)))
+        .collect()
+}
+
+/// When the next decision's time is over.
+pub fn next_due(connection: &mut AnyConnection) -> Result<Option<Timestamp>, StoreError> {
+    let due: Option<i64> = decisions::table
+        .filter(decisions::due_at.is_not_null())
+        .select(diesel::dsl::min(decisions::due_at))
+        .first(connection)?;
+    Ok(due.map(read::time))
+}

@@ -1,0 +1,36 @@
+//! The tables, on SQLite and on PostgreSQL, from the same queries.
+//!
+//! Functions here take a connection and typed values, and read or write rows; they decide nothing. Guards
+//! stand in the `WHERE` of a write, and its row count is the answer.
+
+pub mod access;
+pub mod agent;
+pub mod catalogue;
+pub mod credential;
+mod database;
+pub mod decision;
+mod directory;
+pub mod effect;
+mod error;
+pub mod head;
+pub mod idempotency;
+pub mod key;
+pub mod known;
+pub mod mandate;
+mod migration;
+pub mod outbox;
+pub mod policy;
+pub mod principal;
+mod read;
+pub mod receipt;
+mod schema;
+pub mod session;
+pub mod tenant;
+pub mod tile;
+mod transaction;
+
+pub use database::{AnyConnection, Database, Readers};
+pub use directory::DataDirectory;
+pub use error::StoreError;
+pub use migration::migrate;
+pub use transaction::{Transaction, savepoint};

@@ -1,0 +1,395 @@
+//! Receipts: the leaves of each tenant's log, with the documents their hashes cover.
+
+use super::{AnyConnection, StoreError, read, schema::receipts};
+use crate::crypto::sha256;
+use crate::domain::{AgentId, Chain, CredentialId, Hash, Intent, Outcome, PrincipalId, TenantSlug, Timestamp};
+use crate::evidence::receipt::{Auth, Body, Kind};
+use diesel::prelude::*;
+
+/// A receipt as it is stored: everything but its path, which depends on the log's size.
+#[derive(Debug, Clone)]
+pub struct StoredReceipt {
+    /// Its place in the tenant's log.
+    pub log_index: u64,
+    /// What is hashed.
+    pub body: Body,
+    /// The body's hash.
+    pub hash: Hash,
+    /// The tenant's authentication of it.
+    pub auth: Auth,
+    /// The intent, where the receipt is of a call of the gate; a copy for searching, which the input states too.
+    pub intent: Option<Intent>,
+    /// The input document in canonical form.
+    pub input: String,
+    /// The output document in canonical form.
+    pub output: String,
+    /// Salts and values of what the documents commit to, until erased.
+    pub content: Option<String>,
+}
+
+type Row = (
+    (String, i64, String, i64, String, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>),
+    (String, i64, Vec<u8>, Vec<u8>, Vec<u8>, String),
+    (Option<i64>, Option<i64>, Option<i64>, String, Option<String>, String, String, Option<String>),
+);
+
+#[rustfmt::skip]
+type Columns = (
+    (receipts::tenant, receipts::log_index, receipts::id, receipts::at, receipts::kind, receipts::outcome,
+     receipts::intent, receipts::principal, receipts::agent, receipts::credential),
+    (receipts::chain, receipts::seq, receipts::prev, receipts::hash, receipts::auth, receipts::auth_key),
+    (receipts::mandate_version, receipts::policy_version, receipts::catalogue_version, receipts::engine_version,
+     receipts::facts_from, receipts::input, receipts::output, receipts::content),
+);
+
+#[rustfmt::skip]
+const COLUMNS: Columns = (
+    (receipts::tenant, receipts::log_index, receipts::id, receipts::at, receipts::kind, receipts::outcome,
+     receipts::intent, receipts::principal, receipts::agent, receipts::credential),
+    (receipts::chain, receipts::seq, receipts::prev, receipts::hash, receipts::auth, receipts::auth_key),
+    (receipts::mandate_version, receipts::policy_version, receipts::catalogue_version, receipts::engine_version,
+     receipts::facts_from, receipts::input, receipts::output, receipts::content),
+);
+
+fn read_row((subject, link, documents): Row) -> Result<StoredReceipt, StoreError> {
+    let (tenant, log_index, id, at, kind, outcome, intent, principal, agent, credential) = subject;
+    let (chain, seq, prev, hash, auth, auth_key) = link;
+    let (mandate_version, policy_version, catalogue_version, engine_version, facts_from, input, output, content) =
+        documents;
+    let body = Body {
+        id: read::text("receipts.id", &id)?,
+        at: read::time(at),
+        tenant: read::text("receipts.tenant", &tenant)?,
+        principal: read::optional_text("receipts.principal", principal.as_deref())?,
+        agent: read::optional_text("receipts.agent", agent.as_deref())?,
+        credential: read::optional_text("receipts.credential", credential.as_deref())?,
+        kind: read::text("receipts.kind", &kind)?,
+        outcome: read::optional_text("receipts.outcome", outcome.as_deref())?,
+        mandate_version: read::optional_count("receipts.mandate_version", mandate_version)?,
+        policy_version: read::optional_count("receipts.policy_version", policy_version)?,
+        catalogue_version: read::optional_count("receipts.catalogue_version", catalogue_version)?,
+        engine_version: engine_version.into(),
+        facts_from: read::optional_text("receipts.facts_from", facts_from.as_deref())?,
+        input_hash: sha256(input.as_bytes()),
+        output_hash: sha256(output.as_bytes()),
+        chain: read::text("receipts.chain", &chain)?,
+        seq: read::count("receipts.seq", seq)?,
+        prev: read::hash("receipts.prev", &prev)?,
+        auth_key: read::text("receipts.auth_key", &auth_key)?,
+    };
+    Ok(StoredReceipt {
+        log_index: read::count("receipts.log_index", log_index)?,
+        body,
+        hash: read::hash("receipts.hash", &hash)?,
+        auth: Auth(read::bytes("receipts.auth", &auth)?),
+        intent: read::optional_text("receipts.intent", intent.as_deref())?,
+        input,
+        output,
+        content,
+    })
+}
+
+/// A receipt's columns as text and numbers, ready to be bound.
+struct Bound<'a> {
+    receipt: &'a StoredReceipt,
+    id: String,
+    principal: Option<String>,
+    agent: Option<String>,
+    credential: Option<String>,
+    chain: String,
+    auth_key: String,
+}
+
+impl<'a> Bound<'a> {
+    fn new(receipt: &'a StoredReceipt) -> Self {
+        let body = &receipt.body;
+        Self {
+            receipt,
+            id: body.id.to_string(),
+            principal: body.principal.map(|id| id.to_string()),
+            agent: body.agent.map(|id| id.to_string()),
+            credential: body.credential.map(|id| id.to_string()),
+            chain: body.chain.to_string(),
+            auth_key: body.auth_key.to_string(),
+        }
+    }
+}
+
+/// A row for the cached single-row insert; `None` is bound as NULL so that one statement serves every row.
+#[derive(Insertable)]
+#[diesel(table_name = receipts, treat_none_as_default_value = false)]
+struct NewRow<'a> {
+    tenant: &'a str,
+    log_index: i64,
+    id: &'a str,
+    at: i64,
+    kind: &'a str,
+    outcome: Option<&'a str>,
+    intent: Option<&'a str>,
+    principal: Option<&'a str>,
+    agent: Option<&'a str>,
+    credential: Option<&'a str>,
+    chain: &'a str,
+    seq: i64,
+    prev: &'a [u8],
+    hash: &'a [u8],
+    auth: &'a [u8],
+    auth_key: &'a str,
+    mandate_version: Option<i64>,
+    policy_version: Option<i64>,
+    catalogue_version: Option<i64>,
+    engine_version: &'a str,
+    facts_from: Option<&'a str>,
+    input: &'a str,
+    output: &'a str,
+    content: Option<&'a str>,
+}
+
+impl<'a> From<&'a Bound<'a>> for NewRow<'a> {
+    fn from(bound: &'a Bound<'a>) -> Self {
+        let receipt = bound.receipt;
+        let body = &receipt.body;
+        Self {
+            tenant: body.tenant.as_str(),
+            log_index: read::stored_count(receipt.log_index),
+            id: &bound.id,
+            at: body.at.unix_milliseconds(),
+            kind: body.kind.as_str(),
+            outcome: body.outcome.map(Outcome::as_str),
+            intent: receipt.intent.as_ref().map(Intent::as_str),
+            principal: bound.principal.as_deref(),
+            agent: bound.agent.as_deref(),
+            credential: bound.credential.as_deref(),
+            chain: &bound.chain,
+            seq: read::stored_count(body.seq),
+            prev: body.prev.as_bytes(),
+            hash: receipt.hash.as_bytes(),
+            auth: &receipt.auth.0,
+            auth_key: &bound.auth_key,
+            mandate_version: body.mandate_version.map(read::stored_count),
+            policy_version: body.policy_version.map(read::stored_count),
+            catalogue_version: body.catalogue_version.map(read::stored_count),
+            engine_version: &body.engine_version,
+            facts_from: body.facts_from.map(crate::domain::FactsFrom::as_str),
+            input: &receipt.input,
+            output: &receipt.output,
+            content: receipt.content.as_deref(),
+        }
+    }
+}
+
+/// Appends receipts.
+///
+/// The two databases differ here for speed alone: a cached single-row statement is fastest on SQLite, one
+/// statement over arrays on PostgreSQL.
+pub fn insert(connection: &mut AnyConnection, rows: &[StoredReceipt]) -> Result<(), StoreError> {
+    match connection {
+        AnyConnection::Sqlite(sqlite) => {
+            for row in rows {
+                diesel::insert_into(receipts::table).values(NewRow::from(&Bound::new(row))).execute(sqlite)?;
+            }
+        }
+        AnyConnection::Postgres(postgres) => {
+            if !rows.is_empty() {
+                insert_arrays(postgres, rows)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn insert_arrays(postgres: &mut diesel::PgConnection, rows: &[StoredReceipt]) -> Result<(), StoreError> {
+    use diesel::sql_types::{Array, BigInt, Binary, Nullable, Text};
+    let bound: Vec<Bound<'_>> = rows.iter().map(Bound::new).collect();
+    let rows: Vec<NewRow<'_>> = bound.iter().map(NewRow::from).collect();
+    macro_rules! column {
+        ($name:ident) => {
+            rows.iter().map(|row| row.$name).collect::<Vec<_>>()
+        };
+    }
+    diesel::sql_query(
+        "INSERT INTO receipts (tenant, log_index, id, at, kind, outcome, intent, principal, agent, credential, \
+         chain, seq, prev, hash, auth, auth_key, mandate_version, policy_version, catalogue_version, \
+         engine_version, facts_from, input, output, content) \
+         SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, \
+         $20, $21, $22, $23, $24)",
+    )
+    .bind::<Array<Text>, _>(column!(tenant))
+    .bind::<Array<BigInt>, _>(column!(log_index))
+    .bind::<Array<Text>, _>(column!(id))
+    .bind::<Array<BigInt>, _>(column!(at))
+    .bind::<Array<Text>, _>(column!(kind))
+    .bind::<Array<Nullable<Text>>, _>(column!(outcome))
+    .bind::<Array<Nullable<Text>>, _>(column!(intent))
+    .bind::<Array<Nullable<Text>>, _>(column!(principal))
+    .bind::<Array<Nullable<Text>>, _>(column!(agent))
+    .bind::<Array<Nullable<Text>>, _>(column!(credential))
+    .bind::<Array<Text>, _>(column!(chain))
+    .bind::<Array<BigInt>, _>(column!(seq))
+    .bind::<Array<Binary>, _>(column!(prev))
+    .bind::<Array<Binary>, _>(column!(hash))
+    .bind::<Array<Binary>, _>(column!(auth))
+    .bind::<Array<Text>, _>(column!(auth_key))
+    .bind::<Array<Nullable<BigInt>>, _>(column!(mandate_version))
+    .bind::<Array<Nullable<BigInt>>, _>(column!(policy_version))
+    .bind::<Array<Nullable<BigInt>>, _>(column!(catalogue_version))
+    .bind::<Array<Text>, _>(column!(engine_version))
+    .bind::<Array<Nullable<Text>>, _>(column!(facts_from))
+    .bind::<Array<Text>, _>(column!(input))
+    .bind::<Array<Text>, _>(column!(output))
+    .bind::<Array<Nullable<Text>>, _>(column!(content))
+    .execute(postgres)?;
+    Ok(())
+}
+
+/// The receipt at a place of the log.
+pub fn find(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    log_index: u64,
+) -> Result<Option<StoredReceipt>, StoreError> {
+    receipts::table
+        .find((tenant.as_str(), read::stored_count(log_index)))
+        .select(COLUMNS)
+        .first::<Row>(connection)
+        .optional()?
+        .map(read_row)
+        .transpose()
+}
+
+/// Where a chain ends: its highest `seq` and that receipt's hash.
+pub fn last_of_chain(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    chain: &Chain,
+) -> Result<Option<(u64, Hash)>, StoreError> {
+    let last = receipts::table
+        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::chain.eq(chain.to_string())))
+        .order(receipts::seq.desc())
+        .select((receipts::seq, receipts::hash))
+        .first::<(i64, Vec<u8>)>(connection)
+        .optional()?;
+    last.map(|(seq, hash)| Ok((read::count("receipts.seq", seq)?, read::hash("receipts.hash", &hash)?))).transpose()
+}
+
+/// Receipts of a chain from `from_seq` on, in order.
+pub fn of_chain(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    chain: &Chain,
+    from_seq: u64,
+    limit: i64,
+) -> Result<Vec<StoredReceipt>, StoreError> {
+    receipts::table
+        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::chain.eq(chain.to_string())))
+        .filter(receipts::seq.ge(read::stored_count(from_seq)))
+        .order(receipts::seq)
+        .limit(limit)
+        .select(COLUMNS)
+        .load::<Row>(connection)?
+        .into_iter()
+        .map(read_row)
+        .collect()
+}
+
+/// The first `seq` of a chain at or after an instant; times rise along a chain.
+pub fn first_seq_since(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    chain: &Chain,
+    since: Timestamp,
+) -> Result<Option<u64>, StoreError> {
+    let seq = receipts::table
+        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::chain.eq(chain.to_string())))
+        .filter(receipts::at.ge(since.unix_milliseconds()))
+        .order(receipts::seq)
+        .select(receipts::seq)
+        .first::<i64>(connection)
+        .optional()?;
+    read::optional_count("receipts.seq", seq)
+}
+
+/// Hash and authentication of the leaves in `from..until`, in order.
+pub fn leaves(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    from: u64,
+    until: u64,
+) -> Result<Vec<(Hash, Auth)>, StoreError> {
+    receipts::table
+        .filter(receipts::tenant.eq(tenant.as_str()))
+        .filter(receipts::log_index.ge(read::stored_count(from)).and(receipts::log_index.lt(read::stored_count(until))))
+        .order(receipts::log_index)
+        .select((receipts::hash, receipts::auth))
+        .load::<(Vec<u8>, Vec<u8>)>(connection)?
+        .into_iter()
+        .map(|(hash, auth)| Ok((read::hash("receipts.hash", &hash)?, Auth(read::bytes("receipts.auth", &auth)?))))
+        .collect()
+}
+
+/// What a list of calls is narrowed to; whatever is `None` does not narrow.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// One person's.
+    pub principal: Option<PrincipalId>,
+    /// One agent's.
+    pub agent: Option<AgentId>,
+    /// One credential's.
+    pub credential: Option<CredentialId>,
+    /// Of one kind.
+    pub kind: Option<Kind>,
+    /// With one outcome.
+    pub outcome: Option<Outcome>,
+    /// Of one intent.
+    pub intent: Option<Intent>,
+    /// At or after.
+    pub from: Option<Timestamp>,
+    /// Before.
+    pub until: Option<Timestamp>,
+}
+
+/// Receipts that fit the filter and whose id sorts below `before`, newest first.
+///
+/// `before` is the 26 characters behind an id's prefix, so that one cursor serves receipts and other calls.
+pub fn page(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    filter: &Filter,
+    before: Option<&str>,
+    limit: i64,
+) -> Result<Vec<StoredReceipt>, StoreError> {
+    let mut query = receipts::table
+        .filter(receipts::tenant.eq(tenant.as_str()))
+        .order(receipts::log_index.desc())
+        .limit(limit)
+        .select(COLUMNS)
+        .into_boxed();
+    if let Some(credential) = filter.credential {
+        query = query.filter(receipts::chain.eq(credential.to_string()));
+    }
+    if let Some(principal) = filter.principal {
+        query = query.filter(receipts::principal.eq(principal.to_string()));
+    }
+    if let Some(agent) = filter.agent {
+        query = query.filter(receipts::agent.eq(agent.to_string()));
+    }
+    if let Some(kind) = filter.kind {
+        query = query.filter(receipts::kind.eq(kind.as_str()));
+    }
+    if let Some(outcome) = filter.outcome {
+        query = query.filter(receipts::outcome.eq(outcome.as_str()));
+    }
+    if let Some(intent) = &filter.intent {
+        query = query.filter(receipts::intent.eq(intent.as_str().to_owned()));
+    }
+    if let Some(from) = filter.from {
+        query = query.filter(receipts::at.ge(from.unix_milliseconds()));
+    }
+    if let Some(until) = filter.until {
+        query = query.filter(receipts::at.lt(until.unix_milliseconds()));
+    }
+    if let Some(before) = before {
+        query = query.filter(receipts::id.lt(format!("rcpt_{before}")));
+    }
+    query.load::<Row>(connection)?.into_iter().map(read_row).collect()
+}
