@@ -3,6 +3,7 @@
 //! Each receipt stands by itself: its hash, its documents, its place under a signed checkpoint. Together they
 //! must be of one history: no fork in a chain or a log, no two roots for one size. An export must be whole.
 
+mod counts;
 mod export;
 mod history;
 mod receipt;
@@ -11,6 +12,7 @@ mod source;
 
 pub use report::{Failure, KeyUsed, Report, Verdict};
 
+use self::counts::Counts;
 use self::export::{OpenExport, Place};
 use self::history::History;
 use self::receipt::{Documents, Keys, check};
@@ -19,13 +21,13 @@ use self::source::{Item, Source};
 use super::{
     canonical,
     line::Line,
-    note::{Checkpoint, VerifierKey, open_checkpoint},
+    note::{VerifierKey, open_checkpoint},
     receipt::Receipt,
 };
 use crate::crypto::sha256;
 use crate::domain::{Outcome, ReceiptId};
 use serde_json::Value;
-use std::io::BufRead;
+use std::{io::BufRead, ops::ControlFlow};
 
 /// What the person who verifies brings along.
 #[derive(Default)]
@@ -67,21 +69,6 @@ struct Seen {
     receipt: ReceiptId,
 }
 
-#[derive(Default)]
-struct Counts {
-    receipts: u64,
-    exports: u64,
-    checkpoints: u64,
-    lines: u64,
-    loose: u64,
-    bare: u64,
-    uncovered: u64,
-    closed: u64,
-    /// Sizes of the trees that paths lead to: those equal to the outside checkpoint's are shown by it.
-    outside_size: Option<u64>,
-    other_sizes: u64,
-}
-
 /// What a file turned out to hold, and how far it is read.
 enum Reading {
     Nothing,
@@ -107,7 +94,7 @@ impl Verifier {
     }
 
     /// Reads one file; breaks where something did not hold, now or before.
-    pub fn read(&mut self, file: &str, reader: impl BufRead) -> std::ops::ControlFlow<()> {
+    pub fn read(&mut self, file: &str, reader: impl BufRead) -> ControlFlow<()> {
         if self.failure.is_none() {
             let mut source = Source::new(reader);
             if let Err(fault) = self.read_items(file, &mut source) {
@@ -115,11 +102,7 @@ impl Verifier {
                 self.failure = Some(fault.at(file, line));
             }
         }
-        if self.failure.is_some() {
-            std::ops::ControlFlow::Break(())
-        } else {
-            std::ops::ControlFlow::Continue(())
-        }
+        if self.failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Checks what only the whole shows, and reports.
@@ -127,7 +110,8 @@ impl Verifier {
         if self.failure.is_none() {
             self.failure = self.check_notes().err().map(|failure| *failure);
         }
-        let (key_used, notes) = (self.key_used(), self.remarks());
+        let key_used = self.key_used();
+        let notes = self.counts.remarks(matches!(&key_used, KeyUsed::FromFiles(keys) if !keys.is_empty()));
         Report {
             receipts: self.counts.receipts,
             exports: self.counts.exports,
@@ -144,15 +128,15 @@ impl Verifier {
         while let Some(item) = source.next()? {
             match item {
                 Item::Text(text) => {
-                    if !text.contains("\n\n\u{2014} ") {
+                    if !is_note(&text) {
                         return Err(Fault::unreadable("neither JSON nor a signed note"));
                     }
                     self.notes.push((file.to_owned(), text));
                     return Ok(());
                 }
-                Item::Json(value, line) => {
+                Item::Json(value) => {
                     self.counts.lines += 1;
-                    reading = self.take(reading, &value, file, line)?;
+                    reading = self.take(reading, &value, file, source.line())?;
                 }
             }
         }
@@ -283,7 +267,10 @@ impl Verifier {
             self.open_alone(&text).map_err(|fault| Box::new(fault.at(&file, None)))?;
         }
         let Some((name, text)) = self.outside.take() else { return Ok(()) };
-        let (key, _) = self.open_alone(&text).map_err(|fault| Box::new(fault.at(&name, None)))?;
+        if !is_note(&text) {
+            return Err(Box::new(Fault::unreadable("not a signed checkpoint").at(&name, None)));
+        }
+        let key = self.open_alone(&text).map_err(|fault| Box::new(fault.at(&name, None)))?;
         match self.seen.iter().find(|seen| seen.key != key) {
             None => Ok(()),
             Some(other) => {
@@ -294,7 +281,8 @@ impl Verifier {
         }
     }
 
-    fn open_alone(&mut self, text: &str) -> Result<(VerifierKey, Checkpoint), Fault> {
+    /// Opens a checkpoint with the key that was given, or else one that receipts of its log are under.
+    fn open_alone(&mut self, text: &str) -> Result<VerifierKey, Fault> {
         let origin = text.lines().next().unwrap_or_default();
         let known = self.keys.given().into_iter().chain(self.seen.iter().map(|seen| &seen.key));
         let mut refusal = Fault::new(
@@ -307,7 +295,7 @@ impl Verifier {
                     let key = key.clone();
                     self.history.checkpoint(&checkpoint)?;
                     self.counts.checkpoints += 1;
-                    return Ok((key, checkpoint));
+                    return Ok(key);
                 }
                 Err(error) => refusal = Fault::new("checkpoint", error.to_string()),
             }
@@ -321,53 +309,11 @@ impl Verifier {
             None => KeyUsed::FromFiles(self.seen.iter().map(|seen| seen.key.to_string()).collect()),
         }
     }
+}
 
-    fn remarks(&self) -> Vec<String> {
-        let counts = &self.counts;
-        let mut remarks = Vec::new();
-        let mut remark = |applies: bool, text: String| {
-            if applies {
-                remarks.push(text);
-            }
-        };
-        remark(
-            self.keys.given().is_none() && !self.seen.is_empty(),
-            "the key in the file was used: give one you know from elsewhere with --key".into(),
-        );
-        remark(
-            counts.loose > 0,
-            format!(
-                "completeness is not shown: {} receipts stand alone, only an export shows that none is missing",
-                counts.loose
-            ),
-        );
-        remark(
-            counts.bare > 0,
-            format!(
-                "{} receipts came without their documents: what was asked and answered is not checked against its hash",
-                counts.bare
-            ),
-        );
-        remark(
-            counts.uncovered > 0,
-            format!(
-                "of {} answers only the receipt was checked: their other members are not the document it covers",
-                counts.uncovered
-            ),
-        );
-        remark(
-            counts.closed > 0,
-            format!("{} commitments have no content beside them: erased or not handed out", counts.closed),
-        );
-        remark(
-            counts.other_sizes > 0,
-            format!(
-                "{} receipts lead to checkpoints of another size than the one given: that it continues them is not shown without a consistency path",
-                counts.other_sizes
-            ),
-        );
-        remarks
-    }
+/// Whether a text has the form of a note at all; opening it comes after.
+fn is_note(text: &str) -> bool {
+    text.contains("\n\n\u{2014} ")
 }
 
 /// What a JSON value is meant to be, by the members it has; reading it strictly comes after.

@@ -12,8 +12,8 @@ const DEEPEST_LINE: usize = json::DEEPEST + 8;
 
 /// What stands next in a file.
 pub(super) enum Item {
-    /// A JSON value, and the line it starts on.
-    Json(Value, u64),
+    /// A JSON value.
+    Json(Value),
     /// The whole file: not JSON, perhaps a signed note.
     Text(String),
 }
@@ -22,29 +22,25 @@ pub(super) enum Item {
 pub(super) struct Source<R> {
     reader: R,
     line: u64,
-    waiting: Option<(Value, u64)>,
     started: bool,
 }
 
 impl<R: BufRead> Source<R> {
     pub(super) fn new(reader: R) -> Self {
-        Self { reader, line: 0, waiting: None, started: false }
+        Self { reader, line: 0, started: false }
     }
 
-    /// The line read last, from 1.
+    /// The line that the last item starts on, from 1.
     pub(super) fn line(&self) -> u64 {
         self.line
     }
 
     /// The next item, `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Item>, Fault> {
-        if let Some((value, line)) = self.waiting.take() {
-            return Ok(Some(Item::Json(value, line)));
-        }
         let Some(bytes) = self.next_line()? else { return Ok(None) };
         if std::mem::replace(&mut self.started, true) {
             let value = parse(&bytes).map_err(|detail| Fault::new("", detail))?;
-            return Ok(Some(Item::Json(value, self.line)));
+            return Ok(Some(Item::Json(value)));
         }
         self.first(bytes).map(Some)
     }
@@ -59,7 +55,7 @@ impl<R: BufRead> Source<R> {
         }
         let start = self.line;
         let wrong = match parse(&bytes) {
-            Ok(value) => return Ok(Item::Json(value, start)),
+            Ok(value) => return Ok(Item::Json(value)),
             Err(wrong) => wrong,
         };
         // Either one value over several lines, or JSON Lines whose first line was damaged.
@@ -69,8 +65,8 @@ impl<R: BufRead> Source<R> {
             return Err(Fault::new("", wrong));
         }
         let whole = self.rest([bytes, second].concat())?;
-        let value = parse(&whole).map_err(Fault::unreadable)?;
-        Ok(Item::Json(value, start))
+        self.line = start;
+        parse(&whole).map(Item::Json).map_err(Fault::unreadable)
     }
 
     fn next_line(&mut self) -> Result<Option<Vec<u8>>, Fault> {
