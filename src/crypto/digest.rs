@@ -3,6 +3,7 @@
 use crate::domain::Hash;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
 
 /// SHA-256 of `bytes`.
 pub fn sha256(bytes: &[u8]) -> Hash {
@@ -32,9 +33,13 @@ pub struct AuthKey {
 }
 
 impl AuthKey {
-    /// A key of 32 bytes.
+    /// A key of 32 bytes, filled up with zeros to SHA-256's block as RFC 2104 §2 does.
     pub fn from_bytes(key: &[u8; 32]) -> Self {
-        Self { prepared: KeyInit::new(key.into()) }
+        let mut block = Zeroizing::new([0u8; 64]);
+        for (to, from) in block.iter_mut().zip(key) {
+            *to = *from;
+        }
+        Self { prepared: KeyInit::new((&*block).into()) }
     }
 
     /// A key of any length, as RFC 2104 allows.

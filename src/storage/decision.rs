@@ -258,6 +258,24 @@ pub fn page(
     query.load::<Row>(connection)?.into_iter().map(read_row).collect()
 }
 
+/// Decisions that are open or approved: one principal's, or the whole tenant's.
+pub fn undecided(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    principal: Option<PrincipalId>,
+) -> Result<Vec<Decision>, StoreError> {
+    let waiting = [DecisionStatus::Open.as_str(), DecisionStatus::Approved.as_str()];
+    let mut query = decisions::table
+        .filter(decisions::tenant.eq(tenant.as_str()).and(decisions::status.eq_any(waiting)))
+        .order(decisions::id)
+        .select(COLUMNS)
+        .into_boxed();
+    if let Some(principal) = principal {
+        query = query.filter(decisions::principal.eq(principal.to_string()));
+    }
+    query.load::<Row>(connection)?.into_iter().map(read_row).collect()
+}
+
 /// How many of an agent's decisions are open, and how many were opened since an instant.
 pub fn count_of_agent(
     connection: &mut AnyConnection,

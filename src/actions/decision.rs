@@ -1,0 +1,270 @@
+//! What a person says to an item of their queue: yes once, no, or how an uncertain effect ended.
+
+use super::Error;
+use super::caller::Person;
+use super::mandate;
+use super::recording::Content;
+use super::request::described_again;
+use super::withdraw::{self, Reconsidered, reconsider};
+use crate::committer::{Books, Draft};
+use crate::domain::{Chain, DecisionId, Duration, Hash, Malformed, Outcome};
+use crate::engine::{Change, Clause, Effect as ClauseEffect, compare};
+use crate::evidence::receipt::Kind;
+use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Turn};
+use crate::storage::effect::{self, EffectStatus};
+use crate::storage::principal::PasswordSetBy;
+use crate::storage::receipt::StoredReceipt;
+use crate::storage::known;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// How long a yes may be used unless the person says otherwise.
+pub const APPROVAL_LIFETIME: Duration = Duration::minutes(15);
+/// How long a yes may be used at most.
+pub const LONGEST_APPROVAL: Duration = Duration::hours(24);
+
+/// A decision after a person acted on it.
+#[derive(Debug)]
+pub struct Decided {
+    /// As it stands now.
+    pub decision: Decision,
+    /// The act's receipt.
+    pub stored: Arc<StoredReceipt>,
+}
+
+/// What came of a yes.
+#[derive(Debug)]
+pub enum Approved {
+    /// It is given, and may be used once.
+    Given(Box<Decided>),
+    /// The answer would now be refuse: the decision was withdrawn instead.
+    Withdrawn {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Gives the person's single-use yes to exactly what they were shown.
+pub fn approve(
+    books: &mut Books<'_>,
+    person: &Person,
+    id: DecisionId,
+    shown: Hash,
+    valid_for: Option<Duration>,
+) -> Result<Approved, Error> {
+    let lifetime = valid_for.unwrap_or(APPROVAL_LIFETIME);
+    if lifetime.whole_seconds() < 1 || lifetime > LONGEST_APPROVAL {
+        let detail =
+            format!("{} seconds asked, 1 to {} are allowed", lifetime.whole_seconds(), LONGEST_APPROVAL.whole_seconds());
+        return Err(Malformed::at("/valid_for", detail).into());
+    }
+    let open = open_decision(books, person, id, DecisionKind::Action)?;
+    if open.input_hash != shown {
+        return Err(Error::Conflict(format!("`{shown}` is not the input hash of decision `{id}`: look at it again")));
+    }
+    let verdict = match reconsider(books, &open)? {
+        Reconsidered::Verdict(verdict) => verdict,
+        Reconsidered::Gone(reason) => {
+            withdraw::withdraw(books, &open, reason)?;
+            return Ok(Approved::Withdrawn { reason: reason.to_owned() });
+        }
+    };
+    if verdict.outcome == Outcome::Refuse {
+        withdraw::withdraw(books, &open, "the answer would now be refuse")?;
+        let reason = format!("the answer would now be refuse ({}): {}", verdict.clauses().join(", "), verdict.reason());
+        return Ok(Approved::Withdrawn { reason });
+    }
+    let now = books.now();
+    let until = now.plus(lifetime);
+    let turn = Turn::Approved { by: person.id, until };
+    let (connection, slug) = books.place();
+    if !decision::turn(connection, slug, id, DecisionStatus::Open, &turn, now)? {
+        return Err(Error::Conflict(format!("decision `{id}` was decided at this moment by somebody else")));
+    }
+    learn_counterparties(books, &open)?;
+    let mut output = json!({"status": DecisionStatus::Approved.as_str(), "approved_until": until});
+    if person.password_set_by == Some(PasswordSetBy::Operator)
+        && let Some(members) = output.as_object_mut()
+    {
+        members.insert("mark".into(), json!("operator-set password"));
+    }
+    let input = json!({
+        "kind": Kind::DecisionApprove.as_str(),
+        "tenant": books.slug(),
+        "principal": person.id,
+        "decision": id,
+        "shown": shown,
+        "session_signed_in_at": person.signed_in_at,
+    });
+    let stored = record(books, person, &open, Kind::DecisionApprove, input, output, None)?;
+    Ok(Approved::Given(Box::new(Decided { decision: again(books, id)?, stored })))
+}
+
+/// Says no, and with `narrow` adds a clause to the person's mandate so that the like is not asked again.
+pub fn decline(
+    books: &mut Books<'_>,
+    person: &Person,
+    id: DecisionId,
+    reason: Option<&str>,
+    narrow: Option<Clause>,
+) -> Result<Decided, Error> {
+    let open = open_decision(books, person, id, DecisionKind::Action)?;
+    let now = books.now();
+    let (connection, slug) = books.place();
+    let turn = Turn::Declined { by: person.id, reason };
+    if !decision::turn(connection, slug, id, DecisionStatus::Open, &turn, now)? {
+        return Err(Error::Conflict(format!("decision `{id}` was decided at this moment by somebody else")));
+    }
+    let mut content = Content::default();
+    let mut input = json!({
+        "kind": Kind::DecisionDecline.as_str(),
+        "tenant": books.slug(),
+        "principal": person.id,
+        "decision": id,
+    });
+    if let (Some(reason), Some(members)) = (reason, input.as_object_mut()) {
+        members.insert("reason".into(), content.commit("/input/reason", json!(reason)));
+    }
+    let output = json!({"status": DecisionStatus::Declined.as_str()});
+    let stored = record(books, person, &open, Kind::DecisionDecline, input, output, content.finish())?;
+    if let Some(clause) = narrow {
+        narrow_mandate(books, person, clause)?;
+    }
+    Ok(Decided { decision: again(books, id)?, stored })
+}
+
+/// Adds a restricting clause to the live mandate.
+fn narrow_mandate(books: &mut Books<'_>, person: &Person, clause: Clause) -> Result<(), Error> {
+    match clause.effect {
+        ClauseEffect::Refuse | ClauseEffect::Escalate => {}
+        ClauseEffect::Allow { .. } => {
+            return Err(Malformed::at("/narrow/effect", "`allow` does not narrow: escalate or refuse").into());
+        }
+    }
+    let live = books.mandate(person.id)?;
+    let mut document = live.document.clone();
+    if document.clauses.iter().any(|there| there.id == clause.id) {
+        return Err(Malformed::at("/narrow/id", format!("clause `{}` is in the mandate already", clause.id)).into());
+    }
+    document.clauses.push(clause);
+    match compare(&live.document, &document) {
+        Change::Narrowed | Change::Unchanged => mandate::put(books, person, live.version, &document).map(|_| ()),
+        Change::Widened | Change::Mixed => {
+            Err(Malformed::at("/narrow", "the clause would widen the mandate: put the mandate itself instead").into())
+        }
+    }
+}
+
+/// Says how an effect ended that nobody knew the end of.
+pub fn resolve(
+    books: &mut Books<'_>,
+    person: &Person,
+    id: DecisionId,
+    status: EffectStatus,
+    reference: Option<&str>,
+) -> Result<Decided, Error> {
+    match status {
+        EffectStatus::Done | EffectStatus::Failed => {}
+        EffectStatus::Claimed | EffectStatus::Unknown => {
+            return Err(Malformed::at("/status", format!("`{status}` is no ending: done or failed")).into());
+        }
+    }
+    let open = open_decision(books, person, id, DecisionKind::Effect)?;
+    let Some(effect) = open.effect else { return Err(Error::NotFound("effect")) };
+    let now = books.now();
+    let mut content = Content::default();
+    let mut input = json!({
+        "kind": Kind::DecisionResolve.as_str(),
+        "tenant": books.slug(),
+        "principal": person.id,
+        "decision": id,
+        "effect": effect,
+        "status": status.as_str(),
+    });
+    if let (Some(reference), Some(members)) = (reference, input.as_object_mut()) {
+        members.insert("reference".into(), content.commit("/input/reference", json!(reference)));
+    }
+    let reported = json!({"status": status.as_str(), "reference": reference}).to_string();
+    let (connection, slug) = books.place();
+    if !effect::turn(connection, slug, effect, EffectStatus::Unknown, status, Some(&reported), now)? {
+        return Err(Error::Conflict(format!("effect `{effect}` is not unknown any more")));
+    }
+    let turn = Turn::Resolved { by: person.id, reason: None };
+    if !decision::turn(connection, slug, id, DecisionStatus::Open, &turn, now)? {
+        return Err(Error::Conflict(format!("decision `{id}` was decided at this moment by somebody else")));
+    }
+    let output = json!({"status": DecisionStatus::Resolved.as_str(), "effect_status": status.as_str()});
+    let stored = record(books, person, &open, Kind::DecisionResolve, input, output, content.finish())?;
+    Ok(Decided { decision: again(books, id)?, stored })
+}
+
+/// The decision, if it is the person's, of that kind, open and in time.
+fn open_decision(
+    books: &mut Books<'_>,
+    person: &Person,
+    id: DecisionId,
+    kind: DecisionKind,
+) -> Result<Decision, Error> {
+    let now = books.now();
+    let (connection, slug) = books.place();
+    let found = decision::find(connection, slug, id)?
+        .filter(|decision| decision.principal == person.id)
+        .ok_or(Error::NotFound("decision"))?;
+    if found.kind != kind {
+        return Err(Error::Conflict(match kind {
+            DecisionKind::Action => format!("decision `{id}` asks how an effect ended: resolve it"),
+            DecisionKind::Effect => format!("decision `{id}` is about an action: approve or decline it"),
+        }));
+    }
+    if found.status != DecisionStatus::Open {
+        return Err(Error::Conflict(format!("decision `{id}` is {}, no longer open", found.status)));
+    }
+    if kind == DecisionKind::Action && found.expires_at <= now {
+        return Err(Error::Conflict(format!("decision `{id}` expired at {}", found.expires_at)));
+    }
+    Ok(found)
+}
+
+fn again(books: &mut Books<'_>, id: DecisionId) -> Result<Decision, Error> {
+    let (connection, slug) = books.place();
+    decision::find(connection, slug, id)?.ok_or(Error::NotFound("decision"))
+}
+
+fn record(
+    books: &mut Books<'_>,
+    person: &Person,
+    decision: &Decision,
+    kind: Kind,
+    input: Value,
+    output: Value,
+    content: Option<Value>,
+) -> Result<Arc<StoredReceipt>, Error> {
+    let mut draft = Draft::act(kind, Chain::Principal(person.id), input, output).by(person.id);
+    draft.agent = Some(decision.agent);
+    draft.credential = Some(decision.credential);
+    draft.intent = Some(decision.intent.clone());
+    draft.content = content;
+    Ok(books.record(draft)?)
+}
+
+/// Whom the person said yes to is known from now on.
+fn learn_counterparties(books: &mut Books<'_>, decision: &Decision) -> Result<(), Error> {
+    let now = books.now();
+    let Some(stored) = books.receipt(decision.log_index)? else { return Ok(()) };
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+    let (input, content) = (read(&stored.input), stored.content.as_deref().map(read).unwrap_or_default());
+    let derived = content.get("/input/facts/counterparties").and_then(|opening| opening.get("value"));
+    let names: Vec<_> = match derived.and_then(Value::as_array) {
+        Some(names) => names.iter().filter_map(Value::as_str).filter_map(|name| name.parse().ok()).collect(),
+        None => described_again(&input, Some(&content)).and_then(|again| again.counterparties).unwrap_or_default(),
+    };
+    let mut learnt = false;
+    for name in &names {
+        let (connection, slug) = books.place();
+        learnt |= known::insert(connection, slug, decision.principal, name, decision.id, now)?;
+    }
+    if learnt {
+        books.authority_changed();
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! Puts a version of a person's mandate live.
+
+use super::Error;
+use super::caller::Person;
+use super::recording::Content;
+use super::withdraw;
+use crate::committer::{Books, Draft};
+use crate::domain::{Chain, MandateId};
+use crate::engine::{Change, MandateDocument, Warning, check_mandate, compare};
+use crate::evidence::receipt::Kind;
+use crate::storage::mandate::{self, MandateVersion};
+use crate::storage::receipt::StoredReceipt;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// A version that was put live.
+#[derive(Debug)]
+pub struct Put {
+    /// Its number.
+    pub version: u64,
+    /// How it compares with the one before.
+    pub change: Change,
+    /// What the person should know about it.
+    pub warnings: Vec<Warning>,
+    /// The act's receipt.
+    pub stored: Arc<StoredReceipt>,
+}
+
+/// Puts `document` live as the next version, if `seen` is still the live one. Widening needs a fresh sign-in.
+pub fn put(books: &mut Books<'_>, person: &Person, seen: u64, document: &MandateDocument) -> Result<Put, Error> {
+    let live = books.mandate(person.id)?;
+    if live.version != seen {
+        return Err(Error::Stale { live: live.version });
+    }
+    let now = books.now();
+    let change = compare(&live.document, document);
+    match change {
+        Change::Widened | Change::Mixed => person.require_fresh(now, "widening a mandate")?,
+        Change::Narrowed | Change::Unchanged => {}
+    }
+    let version = live.version.saturating_add(1);
+    let warnings = check_mandate(document, now);
+    let written = document.to_json();
+    let row = MandateVersion {
+        principal: person.id,
+        version,
+        id: books.new_id(MandateId::new),
+        document: written.to_string(),
+        change: change.as_str().to_owned(),
+        live_since: now,
+        author: person.id,
+    };
+    let (connection, slug) = books.place();
+    mandate::insert(connection, slug, &row)?;
+    books.authority_changed();
+    let stored = record(books, person, &row, written, change, &warnings)?;
+    match change {
+        Change::Narrowed | Change::Mixed => {
+            withdraw::after_narrowing(books, Some(person.id), "the mandate was narrowed")?;
+        }
+        Change::Widened | Change::Unchanged => {}
+    }
+    Ok(Put { version, change, warnings, stored })
+}
+
+fn record(
+    books: &mut Books<'_>,
+    person: &Person,
+    row: &MandateVersion,
+    written: Value,
+    change: Change,
+    warnings: &[Warning],
+) -> Result<Arc<StoredReceipt>, Error> {
+    let mut content = Content::default();
+    let input = json!({
+        "kind": Kind::MandatePut.as_str(),
+        "tenant": books.slug(),
+        "principal": person.id,
+        "mandate": row.id,
+        "replaces": row.version.saturating_sub(1),
+        "document": content.commit("/input/document", written),
+    });
+    let warnings: Vec<Value> =
+        warnings.iter().map(|warning| json!({"pointer": warning.pointer, "message": warning.message})).collect();
+    let output = json!({
+        "version": row.version,
+        "change": change.as_str(),
+        "warnings": content.commit("/output/warnings", Value::Array(warnings)),
+    });
+    let mut draft = Draft::act(Kind::MandatePut, Chain::Principal(person.id), input, output).by(person.id);
+    draft.mandate_version = Some(row.version);
+    draft.content = content.finish();
+    Ok(books.record(draft)?)
+}

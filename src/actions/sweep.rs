@@ -1,0 +1,110 @@
+//! What time alone brings about: expired decisions, overdue effects, closed minutes of the call log.
+
+use super::{Error, effect as effects, withdraw};
+use crate::committer::{Books, Draft};
+use crate::domain::{DecisionId, EffectId, Timestamp};
+use crate::evidence::receipt::Kind;
+use crate::storage::access::{self, Minute};
+use crate::storage::decision::{self, DecisionKind, DecisionStatus, Turn};
+use crate::storage::{effect, idempotency, session};
+use serde_json::{Value, json};
+
+/// How many minutes one job closes.
+const MOST_MINUTES: i64 = 500;
+
+/// Ends a decision whose time is over.
+pub fn expire(books: &mut Books<'_>, id: DecisionId) -> Result<(), Error> {
+    let now = books.now();
+    let (connection, slug) = books.place();
+    let Some(found) = decision::find(connection, slug, id)? else { return Ok(()) };
+    let over = match found.status {
+        DecisionStatus::Open => found.kind == DecisionKind::Action && found.expires_at <= now,
+        DecisionStatus::Approved => found.approved_until.is_some_and(|until| until <= now),
+        DecisionStatus::Declined
+        | DecisionStatus::Expired
+        | DecisionStatus::Withdrawn
+        | DecisionStatus::Used
+        | DecisionStatus::Resolved => false,
+    };
+    if !over || !decision::turn(connection, slug, id, found.status, &Turn::Expired, now)? {
+        return Ok(());
+    }
+    let reason = match found.status {
+        DecisionStatus::Approved => "the approval was not used in time",
+        DecisionStatus::Open
+        | DecisionStatus::Declined
+        | DecisionStatus::Expired
+        | DecisionStatus::Withdrawn
+        | DecisionStatus::Used
+        | DecisionStatus::Resolved => "nobody decided in time",
+    };
+    withdraw::end(books, &found, Kind::DecisionExpire, DecisionStatus::Expired, reason)
+}
+
+/// Says of an effect nobody reported on that nobody knows.
+pub fn overdue(books: &mut Books<'_>, id: EffectId) -> Result<(), Error> {
+    let now = books.now();
+    let (connection, slug) = books.place();
+    match effect::find(connection, slug, id)? {
+        Some(found) if found.report_by <= now => effects::overdue(books, &found),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Writes the leaf of every minute before this one that has none yet; `true` if more are left.
+pub fn close_minutes(books: &mut Books<'_>, until: i64) -> Result<bool, Error> {
+    let (connection, slug) = books.place();
+    let open = access::open_minutes(connection, slug, until, MOST_MINUTES)?;
+    for minute in &open {
+        close_minute(books, minute)?;
+    }
+    Ok(i64::try_from(open.len()).is_ok_and(|closed| closed == MOST_MINUTES))
+}
+
+fn close_minute(books: &mut Books<'_>, minute: &Minute) -> Result<(), Error> {
+    let from = Timestamp::from_unix_seconds(minute.minute.saturating_mul(60));
+    let until = Timestamp::from_unix_seconds(minute.minute.saturating_add(1).saturating_mul(60));
+    let (connection, slug) = books.place();
+    let listed = access::of_chain_between(connection, slug, &minute.subject.chain, from, until)?;
+    let listed: Vec<Value> = listed
+        .iter()
+        .map(|access| {
+            json!({
+                "id": access.id,
+                "at": access.at,
+                "method": access.method,
+                "route": access.route,
+                "status": access.status,
+                "detail": access.detail,
+            })
+        })
+        .collect();
+    let mut content = super::recording::Content::default();
+    let counts: Value = serde_json::from_str(&minute.counts).unwrap_or_default();
+    let input = json!({
+        "kind": Kind::AccessMinute.as_str(),
+        "tenant": books.slug(),
+        "chain": minute.subject.chain,
+        "minute": from,
+        "listed": content.commit("/input/listed", Value::Array(listed)),
+    });
+    let output = json!({"count": minute.count, "counts": counts});
+    let mut draft = Draft::act(Kind::AccessMinute, minute.subject.chain, input, output);
+    draft.principal = minute.subject.principal;
+    draft.agent = minute.subject.agent;
+    draft.credential = minute.subject.credential;
+    draft.content = content.finish();
+    let stored = books.record(draft)?;
+    let (connection, slug) = books.place();
+    access::close_minute(connection, slug, &minute.subject.chain, minute.minute, stored.log_index)?;
+    Ok(())
+}
+
+/// Forgets keys and sessions whose time is over. Receipts are never among what is forgotten.
+pub fn tidy(books: &mut Books<'_>) -> Result<(), Error> {
+    let now = books.now();
+    let connection = books.connection();
+    idempotency::delete_expired(connection, now)?;
+    session::delete_idle_since(connection, now.minus(super::session::LONGEST))?;
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! What a change of authority does to decisions that are not used yet.
+
+use super::Error;
+use super::request::described_again;
+use crate::committer::{Books, Draft, Life};
+use crate::domain::{Chain, CredentialId, Outcome, PrincipalId, Scopes};
+use crate::engine::{self, Action, Verdict};
+use crate::evidence::receipt::Kind;
+use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Turn};
+use serde_json::{Value, json};
+
+/// What the gate would say now to the call behind a decision.
+pub(super) enum Reconsidered {
+    /// This.
+    Verdict(Verdict),
+    /// It cannot be asked again, and why.
+    Gone(&'static str),
+}
+
+/// Asks the engine again about the call behind a decision, under what is live now.
+pub(super) fn reconsider(books: &mut Books<'_>, decision: &Decision) -> Result<Reconsidered, Error> {
+    let Some(standing) = books.standing(decision.credential)? else {
+        return Ok(Reconsidered::Gone("its credential is gone"));
+    };
+    if standing.life(books.now()) != Life::Live {
+        return Ok(Reconsidered::Gone("its credential is no longer live"));
+    }
+    let Some(stored) = books.receipt(decision.log_index)? else {
+        return Ok(Reconsidered::Gone("its receipt is gone"));
+    };
+    let input: Value = read(&stored.input)?;
+    let content = stored.content.as_deref().map(read).transpose()?;
+    let Some(described) = described_again(&input, content.as_ref()) else {
+        return Ok(Reconsidered::Gone("its content was erased"));
+    };
+    let action = match standing.catalogue.catalogue.get(&described.intent) {
+        None => Action::described(&described),
+        Some(entry) => match engine::derive(entry, &described) {
+            Ok(action) => action,
+            Err(_) => return Ok(Reconsidered::Gone("the catalogue no longer accepts its arguments")),
+        },
+    };
+    let carried = input.get("scopes").and_then(Value::as_array).map(|names| {
+        names.iter().filter_map(Value::as_str).filter_map(|name| name.parse().ok()).collect::<Scopes>()
+    });
+    let clauses: Vec<_> = standing.clauses.iter().collect();
+    let view = standing.view(&clauses, carried.unwrap_or_default());
+    Ok(Reconsidered::Verdict(engine::decide(&view, &action, books.now())))
+}
+
+fn read(text: &str) -> Result<Value, Error> {
+    serde_json::from_str(text).map_err(|error| {
+        Error::Store(crate::storage::StoreError::Corrupt { place: "receipts", detail: error.to_string() })
+    })
+}
+
+/// After a narrowed or mixed change: given approvals are taken back, open decisions only where the answer is now refuse.
+pub(super) fn after_narrowing(
+    books: &mut Books<'_>,
+    principal: Option<PrincipalId>,
+    reason: &'static str,
+) -> Result<(), Error> {
+    let (connection, slug) = books.place();
+    for pending in decision::undecided(connection, slug, principal)? {
+        let refused = match pending.status {
+            DecisionStatus::Approved => true,
+            DecisionStatus::Open => match (pending.kind, reconsider(books, &pending)?) {
+                (DecisionKind::Effect, _) => false,
+                (DecisionKind::Action, Reconsidered::Verdict(verdict)) => verdict.outcome == Outcome::Refuse,
+                (DecisionKind::Action, Reconsidered::Gone(_)) => true,
+            },
+            DecisionStatus::Declined
+            | DecisionStatus::Expired
+            | DecisionStatus::Withdrawn
+            | DecisionStatus::Used
+            | DecisionStatus::Resolved => false,
+        };
+        if refused {
+            withdraw(books, &pending, reason)?;
+        }
+    }
+    Ok(())
+}
+
+/// After a revocation: whatever these credentials asked and did not use is taken back.
+pub(super) fn after_revocation(
+    books: &mut Books<'_>,
+    principal: PrincipalId,
+    revoked: &[CredentialId],
+) -> Result<(), Error> {
+    let (connection, slug) = books.place();
+    for pending in decision::undecided(connection, slug, Some(principal))? {
+        if pending.kind == DecisionKind::Action && revoked.contains(&pending.credential) {
+            withdraw(books, &pending, "its credential was revoked")?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes back one decision, with a receipt in its credential's chain.
+pub(super) fn withdraw(books: &mut Books<'_>, decision: &Decision, reason: &'static str) -> Result<(), Error> {
+    let now = books.now();
+    let (connection, slug) = books.place();
+    if !decision::turn(connection, slug, decision.id, decision.status, &Turn::Withdrawn { reason }, now)? {
+        return Ok(());
+    }
+    end(books, decision, Kind::DecisionWithdraw, DecisionStatus::Withdrawn, reason)
+}
+
+/// Records that a decision ended without a person.
+pub(super) fn end(
+    books: &mut Books<'_>,
+    decision: &Decision,
+    kind: Kind,
+    status: DecisionStatus,
+    reason: &str,
+) -> Result<(), Error> {
+    let input = json!({
+        "kind": kind.as_str(),
+        "tenant": books.slug(),
+        "principal": decision.principal,
+        "credential": decision.credential,
+        "decision": decision.id,
+        "was": decision.status.as_str(),
+    });
+    let output = json!({"status": status.as_str(), "reason": reason});
+    let mut draft = Draft::act(kind, Chain::Credential(decision.credential), input, output).by(decision.principal);
+    draft.agent = Some(decision.agent);
+    draft.credential = Some(decision.credential);
+    books.record(draft)?;
+    Ok(())
+}

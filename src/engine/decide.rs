@@ -1,0 +1,222 @@
+//! The decision: what a standing says to one action at one instant.
+
+use super::action::Action;
+use super::condition::{Facts, KnownCounterparties};
+use super::document::{Applies, CredentialClauses, MandateDocument, PolicyDocument, RuleSet, Unregistered};
+use super::reason::{ClauseRef, Finding, Reason, ServiceClause, Source};
+use super::terms::Terms;
+use crate::domain::{AgentId, AgentKind, Country, FactsFrom, Outcome, Scope, Scopes, Timestamp};
+use std::collections::BTreeSet;
+
+/// How many distinct reasons one answer spells out.
+const MOST_REASONS: usize = 3;
+
+/// Everything that decides, at one instant.
+#[derive(Clone, Copy)]
+pub struct Standing<'a> {
+    /// What the token, the credential and all its ancestors carry in common.
+    pub scopes: Scopes,
+    /// Who asks.
+    pub agent: AgentId,
+    /// What the agent is for.
+    pub agent_kind: AgentKind,
+    /// The principal's live mandate.
+    pub mandate: &'a MandateDocument,
+    /// The tenant's live policy.
+    pub policy: &'a PolicyDocument,
+    /// The credential's own clauses, then its ancestors'.
+    pub credentials: &'a [&'a CredentialClauses],
+    /// The country the credential is fixed to.
+    pub country_fixed: Option<Country>,
+    /// Whom the principal approved before.
+    pub known: &'a dyn KnownCounterparties,
+}
+
+/// An answer and everything that decided it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Verdict {
+    /// The answer.
+    pub outcome: Outcome,
+    /// What decided, the strictest first, then by source and clause id.
+    pub findings: Vec<Finding>,
+    /// Whether a person's approval turned an escalation into this allow.
+    pub approved: bool,
+}
+
+impl Verdict {
+    /// The ids of the clauses that came to the outcome (of an approved one: those that had escalated),
+    /// none twice.
+    pub fn clauses(&self) -> Vec<String> {
+        let mut ids: Vec<String> = Vec::new();
+        for finding in self.deciding() {
+            let id = finding.clause.to_string();
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        ids
+    }
+
+    /// One sentence for a person; it names no counterparty and no resource.
+    pub fn reason(&self) -> String {
+        let mut sentences: Vec<String> = Vec::new();
+        for finding in self.deciding() {
+            let sentence = finding.to_string();
+            if !sentences.contains(&sentence) {
+                sentences.push(sentence);
+            }
+        }
+        let more = sentences.len().saturating_sub(MOST_REASONS);
+        sentences.truncate(MOST_REASONS);
+        if more > 0 {
+            sentences.push(format!("and {more} more"));
+        }
+        let text = sentences.join("; ");
+        if self.approved { format!("approved by a person: {text}") } else { text }
+    }
+
+    /// The findings that came to the outcome, or to the escalation that was approved.
+    fn deciding(&self) -> impl Iterator<Item = &Finding> {
+        let effect = if self.approved { Outcome::Escalate } else { self.outcome };
+        self.findings.iter().filter(move |finding| finding.effect == effect)
+    }
+
+    /// The most restrictive finding is the answer; where nothing was found, the answer is no.
+    fn of(mut findings: Vec<Finding>) -> Self {
+        findings.sort_by(|one, other| {
+            (other.effect.cmp(&one.effect))
+                .then_with(|| one.source.cmp(&other.source))
+                .then_with(|| one.clause.cmp(&other.clause))
+        });
+        findings.dedup();
+        let outcome = findings.first().map_or(Outcome::Refuse, |finding| finding.effect);
+        Self { outcome, findings, approved: false }
+    }
+}
+
+/// Decides one action.
+///
+/// The order is that of the rules: scopes, validity and kind of agent first, each alone enough to refuse;
+/// then policy, mandate and every credential, of which the most restrictive wins.
+pub fn decide(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Verdict {
+    if let Some(refusal) = refused_outright(standing, now) {
+        return Verdict::of(vec![refusal]);
+    }
+    let facts = Facts {
+        action,
+        countries: action.country.into_iter().chain(standing.country_fixed).collect(),
+        approved: standing.known,
+        listed: &standing.mandate.counterparties,
+    };
+    let mut findings = Vec::new();
+    findings.extend(unregistered(standing.policy, action));
+    for set in applicable(standing, action) {
+        findings.extend(Terms::policy(&set.clauses).evaluate(&facts));
+    }
+    findings.extend(Terms::mandate(standing.mandate).evaluate(&facts));
+    for clauses in standing.credentials {
+        findings.extend(Terms::credential(clauses).evaluate(&facts));
+    }
+    let allowed = findings.iter().all(|finding| finding.effect == Outcome::Allow);
+    match standing.agent_kind {
+        AgentKind::Reading if allowed => {
+            findings.push(service(ServiceClause::AgentKind, Outcome::Escalate, Reason::AgentReads));
+        }
+        AgentKind::Acting | AgentKind::Reading | AgentKind::Answering => {}
+    }
+    Verdict::of(findings)
+}
+
+/// Turns an escalation into an allow, on a person's approval; never a refusal.
+#[must_use]
+pub fn permit_with_approval(verdict: Verdict) -> Verdict {
+    match verdict.outcome {
+        Outcome::Escalate => Verdict { outcome: Outcome::Allow, approved: true, ..verdict },
+        Outcome::Allow | Outcome::Refuse => verdict,
+    }
+}
+
+/// What an agent effectively holds: what its token carries and the live mandate grants, and never
+/// `mandate:write`.
+#[must_use]
+pub fn effective_scopes(carried: Scopes, mandate: &MandateDocument) -> Scopes {
+    carried.intersection(mandate.scopes).without(Scope::MandateWrite)
+}
+
+/// What stops every action of this standing, whatever it is.
+fn refused_outright(standing: &Standing<'_>, now: Timestamp) -> Option<Finding> {
+    let refuse = |clause, reason| Some(service(clause, Outcome::Refuse, reason));
+    if standing.scopes.contains(Scope::MandateWrite) {
+        return refuse(ServiceClause::CredentialScopes, Reason::ScopeWithheld);
+    }
+    if !standing.scopes.contains(Scope::ActionRequest) {
+        return refuse(ServiceClause::CredentialScopes, Reason::ScopeNotCarried);
+    }
+    if !standing.mandate.scopes.contains(Scope::ActionRequest) {
+        return refuse(ServiceClause::MandateScopes, Reason::ScopeSwitchedOff);
+    }
+    let valid = standing.mandate.valid;
+    if let Some(from) = valid.and_then(|valid| valid.from).filter(|from| now < *from) {
+        return refuse(ServiceClause::MandateNotYetValid, Reason::NotYetValid { from });
+    }
+    if let Some(until) = valid.and_then(|valid| valid.until).filter(|until| now >= *until) {
+        return refuse(ServiceClause::MandateExpired, Reason::Expired { until });
+    }
+    match standing.agent_kind {
+        AgentKind::Answering => refuse(ServiceClause::AgentKind, Reason::AgentAnswers),
+        AgentKind::Acting | AgentKind::Reading => None,
+    }
+}
+
+fn service(clause: ServiceClause, effect: Outcome, reason: Reason) -> Finding {
+    Finding { clause: ClauseRef::Service(clause), source: Source::Service, effect, reason }
+}
+
+fn unregistered(policy: &PolicyDocument, action: &Action) -> Option<Finding> {
+    let effect = match policy.unregistered {
+        Unregistered::Described => return None,
+        Unregistered::Escalate => Outcome::Escalate,
+        Unregistered::Refuse => Outcome::Refuse,
+    };
+    (!action.registered).then_some(Finding {
+        clause: ClauseRef::Service(ServiceClause::PolicyUnregistered),
+        source: Source::Policy,
+        effect,
+        reason: Reason::Unregistered,
+    })
+}
+
+/// The rule sets that count for this action.
+///
+/// Where the country is more than the agent's word, one set for each country that is certain; otherwise
+/// every set that some country could have selected, so that naming another country never helps.
+fn applicable<'a>(standing: &Standing<'a>, action: &Action) -> Vec<&'a RuleSet> {
+    let policy = standing.policy;
+    let stated = match action.facts_from {
+        FactsFrom::Derived | FactsFrom::Attested => action.country,
+        FactsFrom::Described => None,
+    };
+    let mut countries: BTreeSet<Option<Country>> =
+        stated.into_iter().chain(standing.country_fixed).map(Some).collect();
+    if countries.is_empty() {
+        countries.insert(None);
+        countries.extend(policy.rule_sets.iter().map(|set| set.applies.country));
+    }
+    let mut sets: Vec<&RuleSet> = Vec::new();
+    for set in countries.into_iter().filter_map(|country| policy.select(Some(standing.agent), country)) {
+        if !sets.iter().any(|chosen| chosen.applies == set.applies) {
+            sets.push(set);
+        }
+    }
+    sets
+}
+
+impl PolicyDocument {
+    /// The most specific rule set for an agent in a country: for both, else for the agent, else for the
+    /// country, else the general one. `None` is an agent, or a country, that no rule set names.
+    pub(super) fn select(&self, agent: Option<AgentId>, country: Option<Country>) -> Option<&RuleSet> {
+        [(agent, country), (agent, None), (None, country), (None, None)].into_iter().find_map(
+            |(agent, country)| self.rule_sets.iter().find(|set| set.applies == Applies { agent, country }),
+        )
+    }
+}

@@ -1,0 +1,56 @@
+//! The engine: what a standing says to one action at one instant, and why.
+//!
+//! Pure: no clock, no randomness, no input or output. Read it in this order: [`MandateDocument`] and its
+//! neighbours are what people write; [`read_text`] and the `read` functions get there from text; an
+//! [`Action`] is what is decided on; [`decide`] decides; a [`Finding`] says why.
+//!
+//! ```text
+//! text ── read_text ──▶ value ── read ──▶ MandateDocument, PolicyDocument, CredentialClauses ─┐
+//!                                                                                             ├─ decide ─▶ Verdict
+//! request ── read_request ──▶ Described ── derive, or Action::described ──▶ Action ───────────┘
+//! ```
+//!
+//! Three things hold throughout. What the language defines and this version does not evaluate is refused
+//! when it is written. Where nothing says yes, the answer is not yes. And the order of clauses never
+//! matters.
+
+mod action;
+mod catalogue;
+mod check;
+mod compare;
+mod condition;
+mod decide;
+mod document;
+mod implies;
+mod node;
+mod published;
+mod read;
+mod read_clause;
+mod reason;
+mod request;
+mod schema;
+mod terms;
+#[cfg(test)]
+mod tests;
+mod text;
+mod write;
+
+pub use action::{Action, derive};
+pub use catalogue::{Catalogue, CatalogueEntry, OutcomeFrom, Place, Places};
+pub use check::{Warning, check_mandate, check_policy};
+pub use compare::{Change, clauses_within, compare, compare_clauses, compare_policies};
+pub use condition::KnownCounterparties;
+pub use decide::{Standing, Verdict, decide, effective_scopes, permit_with_approval};
+pub use document::{
+    AmountTest, Applies, Clause, ClauseId, Condition, CounterpartyTest, CountryTest, CredentialClauses,
+    Effect, KnownCounterparty, MandateDocument, Otherwise, PolicyDocument, ResourceTest, RuleSet, Unlisted,
+    Unregistered, Validity,
+};
+pub use read::{MOST_CLAUSES, MOST_ENTRIES, MOST_RULE_SETS};
+pub use reason::{ClauseRef, Finding, Reason, ServiceClause, Share, Source};
+pub use request::{Confidence, Described, Evidence, MOST_COUNTERPARTIES, read_request};
+pub use text::{Notation, read_text};
+
+/// The version of these rules that receipts name. It changes whenever some action could be answered
+/// otherwise than before, so that a recorded answer is decided again under the rules it was given under.
+pub const ENGINE_VERSION: &str = "1";

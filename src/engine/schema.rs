@@ -1,0 +1,170 @@
+//! The JSON Schema of an intent's arguments: closed, offline, and linear in time.
+
+use super::node::{below, shown};
+use crate::domain::Malformed;
+use jsonschema::{Draft, PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
+/// The most memory, in bytes, that one `pattern` may compile to.
+const LARGEST_PATTERN_BYTES: usize = 1 << 20;
+/// How many references one schema may hold: each may double the work of checking an instance.
+const MOST_REFERENCES: usize = 32;
+
+/// Keywords whose subschemas speak about the same instance; `not` and `if` are left alone, since
+/// closing what they test would turn a restriction into a permission.
+const SAME_INSTANCE_LISTS: [&str; 3] = ["allOf", "anyOf", "oneOf"];
+const SAME_INSTANCE: [&str; 2] = ["then", "else"];
+/// Keywords whose subschemas speak about members and entries.
+const INSIDE_MAPS: [&str; 2] = ["properties", "patternProperties"];
+const INSIDE: [&str; 4] = ["additionalProperties", "unevaluatedProperties", "items", "unevaluatedItems"];
+
+/// Compiles a schema (draft 2020-12).
+///
+/// An object that the schema gives properties accepts no others, unless the schema itself says so with
+/// `additionalProperties` or `unevaluatedProperties`; the outermost object is closed even without any.
+/// `format` is not asserted; a `pattern` has neither look-around nor back-references; references lead
+/// nowhere outside the schema.
+pub(super) fn compile(schema: &Value) -> Result<Validator, Malformed> {
+    if let Some(dialect) = schema.get("$schema")
+        && dialect.as_str().map(|uri| uri.trim_end_matches('#')) != Some(DIALECT)
+    {
+        let detail = format!("`{}` is not the dialect read here: {DIALECT}", shown(dialect));
+        return Err(Malformed::at("/$schema", detail));
+    }
+    let mut references = 0;
+    check_references(schema, "", &mut references)?;
+    if references > MOST_REFERENCES {
+        return Err(Malformed::whole(format!("{references} references, {MOST_REFERENCES} are allowed")));
+    }
+    let mut closed = schema.clone();
+    close(&mut closed, schema, true);
+    if let Some(object) = closed.as_object_mut()
+        && !object.contains_key("additionalProperties")
+    {
+        object.entry("unevaluatedProperties").or_insert(json!(false));
+    }
+    jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        .with_pattern_options(PatternOptions::regex().size_limit(LARGEST_PATTERN_BYTES))
+        .should_validate_formats(false)
+        .offline()
+        .build(&closed)
+        .map_err(|error| {
+            Malformed::at(error.instance_path().as_str(), format!("not a JSON Schema: {}", error.masked()))
+        })
+}
+
+/// Checks an instance; every place where it does not fit is a fault.
+pub(super) fn check(validator: &Validator, instance: &Value) -> Result<(), Malformed> {
+    let mut faults = Vec::new();
+    for error in validator.iter_errors(instance) {
+        faults.extend(explain(&error).faults);
+    }
+    if faults.is_empty() { Ok(()) } else { Err(Malformed { faults }) }
+}
+
+fn explain(error: &ValidationError<'_>) -> Malformed {
+    let place = error.instance_path().as_str();
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the library's kinds of error, not ours")]
+    match error.kind() {
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+            let faults = unexpected.iter().flat_map(|name| {
+                let detail = format!("unknown member `{}`", name.escape_debug());
+                Malformed::at(below(place, name), detail).faults
+            });
+            Malformed { faults: faults.collect() }
+        }
+        ValidationErrorKind::Required { property } => {
+            Malformed::at(place, format!("member `{}` is missing", shown(property)))
+        }
+        kind => {
+            let detail = format!(
+                "`{}` does not meet `{}`: {}",
+                shown(error.instance()),
+                kind.keyword(),
+                error.masked()
+            );
+            Malformed::at(place, detail)
+        }
+    }
+}
+
+/// Counts references, and refuses those that lead outside the schema.
+fn check_references(schema: &Value, pointer: &str, count: &mut usize) -> Result<(), Malformed> {
+    match schema {
+        Value::Object(members) => members.iter().try_for_each(|(name, value)| {
+            let place = below(pointer, name);
+            match (name.as_str(), value.as_str()) {
+                ("$ref", Some(target)) if !target.starts_with('#') => {
+                    Err(Malformed::at(place, format!("`{}` leads outside the schema", shown(value))))
+                }
+                ("$ref", Some(_)) => {
+                    *count += 1;
+                    Ok(())
+                }
+                ("$id" | "$anchor" | "$dynamicRef" | "$dynamicAnchor", Some(_)) => {
+                    Err(Malformed::at(place, format!("`{name}` is not read here: refer by `#/…`")))
+                }
+                _ => check_references(value, &place, count),
+            }
+        }),
+        Value::Array(items) => (items.iter().enumerate())
+            .try_for_each(|(index, item)| check_references(item, &format!("{pointer}/{index}"), count)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+    }
+}
+
+/// Closes every object below `schema`, and `schema` itself where it speaks for a whole instance.
+fn close(schema: &mut Value, whole: &Value, speaks_for_instance: bool) {
+    let names_properties = names_properties(schema, whole, &mut BTreeSet::new());
+    let Some(object) = schema.as_object_mut() else { return };
+    let says = object.contains_key("additionalProperties") || object.contains_key("unevaluatedProperties");
+    for keyword in SAME_INSTANCE_LISTS {
+        let subschemas = object.get_mut(keyword).and_then(Value::as_array_mut);
+        subschemas.into_iter().flatten().for_each(|subschema| close(subschema, whole, false));
+    }
+    for keyword in ["$defs", "dependentSchemas"] {
+        let subschemas = object.get_mut(keyword).and_then(Value::as_object_mut);
+        subschemas.into_iter().flatten().for_each(|(_, subschema)| close(subschema, whole, false));
+    }
+    for keyword in INSIDE_MAPS {
+        let subschemas = object.get_mut(keyword).and_then(Value::as_object_mut);
+        subschemas.into_iter().flatten().for_each(|(_, subschema)| close(subschema, whole, true));
+    }
+    for keyword in SAME_INSTANCE {
+        object.get_mut(keyword).into_iter().for_each(|subschema| close(subschema, whole, false));
+    }
+    for keyword in INSIDE {
+        object.get_mut(keyword).into_iter().for_each(|subschema| close(subschema, whole, true));
+    }
+    let prefix = object.get_mut("prefixItems").and_then(Value::as_array_mut);
+    prefix.into_iter().flatten().for_each(|subschema| close(subschema, whole, true));
+    if speaks_for_instance && names_properties && !says {
+        object.insert("unevaluatedProperties".to_owned(), json!(false));
+    }
+}
+
+/// Whether a schema names properties of its instance, itself or through what it applies to the same one.
+fn names_properties<'a>(schema: &'a Value, whole: &'a Value, followed: &mut BTreeSet<&'a str>) -> bool {
+    let Some(object) = schema.as_object() else { return false };
+    if object.contains_key("properties") || object.contains_key("patternProperties") {
+        return true;
+    }
+    let lists = SAME_INSTANCE_LISTS.iter().filter_map(|keyword| object.get(*keyword)?.as_array()).flatten();
+    let singles = SAME_INSTANCE.iter().filter_map(|keyword| object.get(*keyword));
+    let dependent = object.get("dependentSchemas").and_then(Value::as_object);
+    let dependent = dependent.into_iter().flat_map(|subschemas| subschemas.values());
+    let target = object
+        .get("$ref")
+        .and_then(Value::as_str)
+        .filter(|reference| followed.insert(reference))
+        .and_then(|reference| whole.pointer(reference.strip_prefix('#')?));
+    lists
+        .chain(singles)
+        .chain(dependent)
+        .chain(target)
+        .any(|subschema| names_properties(subschema, whole, followed))
+}

@@ -1,0 +1,117 @@
+//! What the engine promises, as examples and as laws.
+
+#![expect(clippy::needless_pass_by_value, reason = "`json!` literals read best as arguments")]
+
+mod comparisons;
+mod decisions;
+mod derivations;
+mod documents;
+mod generate;
+mod laws;
+mod naive;
+
+use super::{
+    Action, CredentialClauses, Described, KnownCounterparties, MandateDocument, PolicyDocument, Standing,
+    Verdict, decide, read_request,
+};
+use crate::domain::{
+    AgentId, AgentKind, Country, ExternalName, Malformed, Outcome, Scope, Scopes, Timestamp,
+};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+fn mandate(value: Value) -> MandateDocument {
+    MandateDocument::read(&value).unwrap()
+}
+
+/// A mandate that lets agents ask, with these clauses.
+fn terms(clauses: Value) -> MandateDocument {
+    mandate(json!({"scopes": ["action:request"], "clauses": clauses}))
+}
+
+fn policy(value: Value) -> PolicyDocument {
+    PolicyDocument::read(&value).unwrap()
+}
+
+fn clauses(value: Value) -> CredentialClauses {
+    CredentialClauses::read(&value).unwrap()
+}
+
+fn described(value: Value) -> Described {
+    read_request(&value).unwrap()
+}
+
+fn action(value: Value) -> Action {
+    Action::described(&described(value))
+}
+
+fn name(text: &str) -> ExternalName {
+    text.parse().unwrap()
+}
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+fn now() -> Timestamp {
+    at("2026-11-30T12:00:00Z")
+}
+
+fn agent() -> AgentId {
+    AgentId::new(Timestamp::from_unix_milliseconds(0), [1; 10])
+}
+
+/// What is wrong, as `pointer: detail` lines.
+fn faults<T: std::fmt::Debug>(read: Result<T, Malformed>) -> Vec<String> {
+    let line = |fault: crate::domain::Fault| format!("{}: {}", fault.pointer, fault.detail);
+    read.unwrap_err().faults.into_iter().map(line).collect()
+}
+
+/// A standing to change in the one respect a test is about.
+struct Case {
+    scopes: Scopes,
+    kind: AgentKind,
+    mandate: MandateDocument,
+    policy: PolicyDocument,
+    credentials: Vec<CredentialClauses>,
+    country_fixed: Option<Country>,
+    known: BTreeSet<ExternalName>,
+    now: Timestamp,
+}
+
+impl Case {
+    fn new(mandate: MandateDocument) -> Self {
+        Self {
+            scopes: Scopes::NONE.with(Scope::ActionRequest),
+            kind: AgentKind::Acting,
+            mandate,
+            policy: PolicyDocument::empty(),
+            credentials: Vec::new(),
+            country_fixed: None,
+            known: BTreeSet::new(),
+            now: now(),
+        }
+    }
+
+    fn decide(&self, action: &Action) -> Verdict {
+        let credentials: Vec<&CredentialClauses> = self.credentials.iter().collect();
+        let known: &dyn KnownCounterparties = &self.known;
+        let standing = Standing {
+            scopes: self.scopes,
+            agent: agent(),
+            agent_kind: self.kind,
+            mandate: &self.mandate,
+            policy: &self.policy,
+            credentials: &credentials,
+            country_fixed: self.country_fixed,
+            known,
+        };
+        decide(&standing, action, self.now)
+    }
+
+    /// Outcome and clauses, as tables write them.
+    fn answer(&self, request: Value) -> (Outcome, String) {
+        let verdict = self.decide(&action(request));
+        (verdict.outcome, verdict.clauses().join(" "))
+    }
+}

@@ -1,0 +1,158 @@
+//! From a document to the JSON that reads back as the same: defaults left out, sets in order.
+
+use super::document::{
+    AmountTest, Applies, Clause, Condition, CounterpartyTest, CountryTest, CredentialClauses, Effect,
+    KnownCounterparty, MandateDocument, Otherwise, PolicyDocument, ResourceTest, RuleSet, Unlisted,
+    Unregistered, Validity,
+};
+use serde_json::{Map, Value, json};
+
+impl MandateDocument {
+    /// The document as JSON, in the one form that equal documents share.
+    pub fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        put(&mut object, "scopes", json!(self.scopes));
+        if let Some(valid) = &self.valid {
+            put(&mut object, "valid", validity(valid));
+        }
+        match self.unlisted {
+            Unlisted::Escalate => {}
+            Unlisted::Refuse => put(&mut object, "unlisted", json!("refuse")),
+        }
+        if !self.counterparties.is_empty() {
+            put(&mut object, "counterparties", self.counterparties.iter().map(known).collect());
+        }
+        put(&mut object, "clauses", clauses(&self.clauses));
+        Value::Object(object)
+    }
+}
+
+impl PolicyDocument {
+    /// The document as JSON, always in the form with `rule_sets`.
+    pub fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        match self.unregistered {
+            Unregistered::Described => {}
+            Unregistered::Escalate => put(&mut object, "unregistered", json!("escalate")),
+            Unregistered::Refuse => put(&mut object, "unregistered", json!("refuse")),
+        }
+        put(&mut object, "rule_sets", self.rule_sets.iter().map(rule_set).collect());
+        Value::Object(object)
+    }
+}
+
+impl CredentialClauses {
+    /// The clauses as a JSON list.
+    pub fn to_json(&self) -> Value {
+        clauses(&self.0)
+    }
+}
+
+fn put(object: &mut Map<String, Value>, name: &str, value: Value) {
+    object.insert(name.to_owned(), value);
+}
+
+fn validity(valid: &Validity) -> Value {
+    let mut object = Map::new();
+    if let Some(from) = valid.from {
+        put(&mut object, "from", json!(from));
+    }
+    if let Some(until) = valid.until {
+        put(&mut object, "until", json!(until));
+    }
+    Value::Object(object)
+}
+
+fn known(counterparty: &KnownCounterparty) -> Value {
+    let mut object = Map::new();
+    put(&mut object, "id", json!(counterparty.id));
+    if !counterparty.aliases.is_empty() {
+        put(&mut object, "aliases", json!(counterparty.aliases));
+    }
+    if let Some(most) = counterparty.at_most {
+        put(&mut object, "at_most", most.to_json());
+    }
+    Value::Object(object)
+}
+
+fn rule_set(set: &RuleSet) -> Value {
+    let mut object = Map::new();
+    if set.applies != Applies::default() {
+        let mut applies = Map::new();
+        if let Some(agent) = set.applies.agent {
+            put(&mut applies, "agent", json!(agent));
+        }
+        if let Some(country) = set.applies.country {
+            put(&mut applies, "country", json!(country));
+        }
+        put(&mut object, "applies", Value::Object(applies));
+    }
+    put(&mut object, "clauses", clauses(&set.clauses));
+    Value::Object(object)
+}
+
+fn clauses(clauses: &[Clause]) -> Value {
+    clauses.iter().map(clause).collect()
+}
+
+fn clause(clause: &Clause) -> Value {
+    let mut object = Map::new();
+    put(&mut object, "id", json!(clause.id.as_str()));
+    if let Some(title) = &clause.title {
+        put(&mut object, "title", json!(title));
+    }
+    put(&mut object, "intent", json!(clause.intent.to_string()));
+    let effect = match clause.effect {
+        Effect::Allow { otherwise: Otherwise::Escalate } => "allow",
+        Effect::Allow { otherwise: Otherwise::Refuse } => {
+            put(&mut object, "otherwise", json!("refuse"));
+            "allow"
+        }
+        Effect::Escalate => "escalate",
+        Effect::Refuse => "refuse",
+    };
+    put(&mut object, "effect", json!(effect));
+    if !clause.when.is_empty() {
+        put(&mut object, "when", conditions(&clause.when));
+    }
+    Value::Object(object)
+}
+
+fn conditions(conditions: &[Condition]) -> Value {
+    let mut object = Map::new();
+    for condition in conditions {
+        match condition {
+            Condition::Amount(AmountTest::AtMost(most)) => {
+                test(&mut object, "amount", "at_most", most.to_json());
+            }
+            Condition::Counterparty(CounterpartyTest::In(set)) => {
+                test(&mut object, "counterparty", "in", json!(set));
+            }
+            Condition::Counterparty(CounterpartyTest::NotIn(set)) => {
+                test(&mut object, "counterparty", "not_in", json!(set));
+            }
+            Condition::Counterparty(CounterpartyTest::Known(known)) => {
+                test(&mut object, "counterparty", "known", json!(known));
+            }
+            Condition::Country(CountryTest::In(set)) => test(&mut object, "country", "in", json!(set)),
+            Condition::Country(CountryTest::NotIn(set)) => test(&mut object, "country", "not_in", json!(set)),
+            Condition::Resource(ResourceTest::In(set)) => test(&mut object, "resource", "in", json!(set)),
+            Condition::Resource(ResourceTest::NotIn(set)) => {
+                test(&mut object, "resource", "not_in", json!(set));
+            }
+            Condition::Resource(ResourceTest::Prefix(prefix)) => {
+                test(&mut object, "resource", "prefix", json!(prefix));
+            }
+            Condition::Untrusted(untrusted) => put(&mut object, "untrusted", json!(untrusted)),
+        }
+    }
+    Value::Object(object)
+}
+
+/// Several tests of one fact share one object.
+fn test(object: &mut Map<String, Value>, fact: &str, name: &str, value: Value) {
+    let tests = object.entry(fact).or_insert_with(|| json!({}));
+    if let Value::Object(tests) = tests {
+        put(tests, name, value);
+    }
+}

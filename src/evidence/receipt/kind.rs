@@ -1,0 +1,90 @@
+//! What a receipt records.
+
+use std::{fmt, str::FromStr};
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $variant:ident $name:literal;)*) => {
+        /// What a receipt records: a call to the gate, an act of authority, or the service's own account.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Kind {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Kind {
+            /// Every kind.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The kind's name on the wire.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// The gate answered a described action.
+    GateEvaluate "gate.evaluate";
+    /// The gate was asked again under a key it had answered.
+    GateReplay "gate.replay";
+    /// An answer that missed its window was taken back.
+    GateWithdrawn "gate.withdrawn";
+    /// A version of a mandate went live.
+    MandatePut "mandate.put";
+    /// A version of the tenant's policy went live.
+    PolicyPut "policy.put";
+    /// A version of the catalogue went live.
+    CataloguePut "catalogue.put";
+    /// A person was registered.
+    PrincipalCreate "principal.create";
+    /// A person's password was set.
+    PrincipalPassword "principal.password";
+    /// An agent was registered.
+    AgentCreate "agent.create";
+    /// An agent was retired, with its credentials.
+    AgentRetire "agent.retire";
+    /// A credential was issued by a person.
+    CredentialCreate "credential.create";
+    /// A credential was derived from another.
+    CredentialDerive "credential.derive";
+    /// A credential was revoked, with its children.
+    CredentialRevoke "credential.revoke";
+    /// A person said yes.
+    DecisionApprove "decision.approve";
+    /// A person said no.
+    DecisionDecline "decision.decline";
+    /// Nobody decided in time.
+    DecisionExpire "decision.expire";
+    /// What was to be decided, or a yes already given, no longer stands.
+    DecisionWithdraw "decision.withdraw";
+    /// A person settled an uncertain effect.
+    DecisionResolve "decision.resolve";
+    /// An effect ended, failed, or nobody knows.
+    EffectOutcome "effect.outcome";
+    /// The list and count of one credential's minute in the call log.
+    AccessMinute "access.minute";
+    /// Calls that could not be recorded: from, until, how many.
+    LogGap "log.gap";
+    /// An export was handed out; the last line of it.
+    Export "export";
+    /// The tenant was set up.
+    TenantSetup "tenant.setup";
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.iter().copied().find(|kind| kind.as_str() == text).ok_or_else(|| {
+            let names: Vec<_> = Self::ALL.iter().map(|kind| kind.as_str()).collect();
+            format!("`{}` is not a kind of receipt: one of {}", text.escape_debug(), names.join(", "))
+        })
+    }
+}
