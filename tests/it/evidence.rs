@@ -157,12 +157,12 @@ fn loose(value: &Value) -> String {
 }
 
 fn a_forged_receipt_under_another_key_is_named(db: Db) {
-    let (honest, forger) = (Server::start(db), Server::start(db));
+    let (ours, theirs) = (Server::start(db), Server::start(db));
     let receipt = |server: &Server| {
         let member = server.member_with("m@example.test", &small_refunds());
         Agent::new(&member, "runner").evaluate(&refund("1.00")).expect_outcome("allow")["receipt"].clone()
     };
-    let (true_one, forged) = (receipt(&honest), receipt(&forger));
+    let (true_one, forged) = (receipt(&ours), receipt(&theirs));
     let key = true_one["merkle"]["key"].as_str().unwrap();
     let folder = Folder::new();
     let check = |receipt: &Value, key: &str| {
@@ -174,7 +174,7 @@ fn a_forged_receipt_under_another_key_is_named(db: Db) {
     let alone = verify(&folder, &lines([&forged]));
     assert_eq!(alone.status.code(), Some(0), "without --key a file is only held against itself");
     assert!(said(&alone).contains("key"), "and the output says so: {}", said(&alone));
-    let checkpoint = honest.client().get(&format!("/log/{TENANT}/checkpoint")).text;
+    let checkpoint = ours.client().get(&format!("/log/{TENANT}/checkpoint")).text;
     let checkpoint = folder.write("checkpoint", &checkpoint);
     let file = folder.write("receipt.jsonl", &lines([&forged]));
     let against = procura(&["verify", "--checkpoint"]).arg(checkpoint).arg(file).output().unwrap();

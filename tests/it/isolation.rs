@@ -77,6 +77,9 @@ const EXEMPT: [(&str, &str); 26] = [
     ("GET", "/.well-known/jwks.json"),  // public keys
 ];
 
+/// What a path of the document may be asked.
+const METHODS: [&str; 8] = ["get", "put", "post", "delete", "patch", "head", "options", "trace"];
+
 /// What the owner has that somebody might ask for.
 struct Owned {
     agent: String,
@@ -223,14 +226,14 @@ fn another_tenants_ids_are_not_found(db: Db) {
             }
         }
     }
-    let owner = server.sign_in(OWNER, "m@example.test");
-    owner.get(&format!("/v1/decisions/{}", owned.decision)).expect(200);
+    let person = server.sign_in(OWNER, "m@example.test");
+    person.get(&format!("/v1/decisions/{}", owned.decision)).expect(200);
     assert_eq!(
-        owner.get(&format!("/v1/decisions/{}", owned.decision)).json["status"],
+        person.get(&format!("/v1/decisions/{}", owned.decision)).json["status"],
         "open",
         "nobody touched it"
     );
-    owner.get(&format!("/v1/receipts/{}", owned.receipt)).expect(200);
+    person.get(&format!("/v1/receipts/{}", owned.receipt)).expect(200);
 }
 
 /// Whether a caller of that sort could use the route on things of their own.
@@ -252,8 +255,7 @@ fn every_route_of_the_document_is_walked_or_exempt(db: Db) {
         .unwrap()
         .iter()
         .flat_map(|(path, item)| {
-            let methods = ["get", "put", "post", "delete", "patch", "head", "options", "trace"];
-            methods
+            METHODS
                 .iter()
                 .filter(|method| item[**method].is_object())
                 .map(|method| (method.to_uppercase(), plain(path)))

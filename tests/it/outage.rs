@@ -20,15 +20,15 @@ fn locked<T>(store: &Store, during: impl FnOnce() -> T) -> T {
     };
     std::thread::scope(|scope| {
         let (release, released) = mpsc::channel::<()>();
-        let (hold, held) = mpsc::channel();
+        let (begun, has_begun) = mpsc::channel();
         scope.spawn(move || {
             let mut connection = store.connect();
             connection.execute(begin);
-            hold.send(()).unwrap();
+            begun.send(()).unwrap();
             let _ = released.recv();
             connection.execute(end);
         });
-        held.recv().unwrap();
+        has_begun.recv().unwrap();
         let result = during();
         drop(release);
         result

@@ -7,6 +7,8 @@ use crate::log::{check_verifies, check_whole, export, lines};
 use crate::server::{Agent, Server};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 crate::database::both!(
     the_same_log_from_four_concurrent_writers_has_no_fork,
@@ -83,9 +85,8 @@ fn no_answer_uses_a_mandate_older_than_a_narrowing_already_answered(db: Db) {
     let member = first.member_with("m@example.test", &small_refunds());
     let agent = Agent::new(&member, "runner");
     let bases = bases(&first, &more);
-    let live = std::sync::atomic::AtomicU64::new(2);
-    let done = std::sync::atomic::AtomicBool::new(false);
-    use std::sync::atomic::Ordering::SeqCst;
+    let live = AtomicU64::new(2);
+    let done = AtomicBool::new(false);
     let counts = in_parallel(WRITERS + 1, |worker| {
         if worker == WRITERS {
             for ceiling in (50..70).rev() {
