@@ -14,19 +14,19 @@ both!(a_locked_database_refuses_and_the_gap_is_recorded, a_gap_is_recorded_by_th
 
 /// Holds the lock that every batch needs, until told to stop.
 fn locked<T>(store: &Store, during: impl FnOnce() -> T) -> T {
-    let (begin, end) = match store {
+    let (lock, unlock) = match store {
         Store::Sqlite(_) => ("BEGIN EXCLUSIVE", "ROLLBACK"),
-        Store::Postgres { .. } => ("BEGIN; LOCK TABLE heads IN ACCESS EXCLUSIVE MODE", "ROLLBACK"),
+        Store::Postgres { .. } => ("BEGIN; LOCK TABLE heads IN EXCLUSIVE MODE", "ROLLBACK"),
     };
     std::thread::scope(|scope| {
         let (release, released) = mpsc::channel::<()>();
         let (begun, has_begun) = mpsc::channel();
         scope.spawn(move || {
             let mut connection = store.connect();
-            connection.execute(begin);
+            connection.execute(lock);
             begun.send(()).unwrap();
             let _ = released.recv();
-            connection.execute(end);
+            connection.execute(unlock);
         });
         has_begun.recv().unwrap();
         let result = during();
