@@ -1,9 +1,10 @@
 //! One yes to one thing: given by the person, for what they saw, used once, over when it is over.
 
+use crate::agent::Agent;
 use crate::client::{Client, Reply, in_parallel};
 use crate::database::{Db, both};
 use crate::documents::{no_refunds, refund, small_refunds, with};
-use crate::server::{Agent, Server, eventually};
+use crate::server::{Server, eventually};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 

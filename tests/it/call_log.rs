@@ -1,10 +1,11 @@
 //! The call log: what has no leaf of its own is counted exactly, and found by whom it concerns.
 
+use crate::agent::Agent;
 use crate::client::in_parallel;
 use crate::database::{Db, both};
 use crate::documents::{ACTING_SCOPES, refund, small_refunds};
 use crate::log::{check_verifies, export, size};
-use crate::server::{Agent, Server, TENANT, eventually};
+use crate::server::{Server, TENANT, eventually};
 use serde_json::json;
 use std::time::Duration;
 

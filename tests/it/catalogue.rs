@@ -1,9 +1,10 @@
 //! The gate does not believe descriptions: for a catalogued intent the arguments say what would happen.
 
+use crate::agent::Agent;
 use crate::client::Client;
 use crate::database::{Db, both};
 use crate::documents::with;
-use crate::server::{Agent, Server};
+use crate::server::Server;
 use serde_json::{Value, json};
 
 both!(
@@ -154,6 +155,6 @@ fn only_an_operator_writes_the_catalogue_and_faults_are_named(db: Db) {
     }
     operator.put("/v1/catalogue/Money.Transfer", &[], &transfer()).expect_problem(422);
     let entry = operator.get("/v1/catalogue/money.transfer").expect(200);
-    assert_eq!(entry["title"], "Send money", "{entry}");
+    assert_eq!(entry["entry"]["title"], "Send money", "{entry}");
     assert_eq!(operator.get("/v1/catalogue/money.burn").status, 404);
 }

@@ -1,10 +1,11 @@
 //! `kill -9` at any moment: what was answered is there, and verifies.
 
+use crate::agent::Agent;
 use crate::client::in_parallel;
 use crate::database::{Db, both};
 use crate::documents::{refund, small_refunds};
 use crate::log::{check_verifies, check_whole, export, lines};
-use crate::server::{Agent, Server, TENANT};
+use crate::server::{Server, TENANT};
 use serde_json::Value;
 use std::time::Duration;
 

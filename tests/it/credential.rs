@@ -1,9 +1,10 @@
 //! Credentials: shown once, never wider than their parent, gone with it.
 
+use crate::agent::Agent;
 use crate::client::Client;
 use crate::database::{Db, both};
 use crate::documents::{ACTING_SCOPES, refund, small_refunds};
-use crate::server::{Agent, Server};
+use crate::server::Server;
 use serde_json::json;
 use std::time::Duration;
 

@@ -1,8 +1,9 @@
 //! What the gate answers: three outcomes, three kinds of agent, and what is asked under which version.
 
+use crate::agent::Agent;
 use crate::database::{Db, both};
 use crate::documents::{ACTING_SCOPES, no_refunds, refund, refunds_up_to, small_refunds, with};
-use crate::server::{Agent, Server};
+use crate::server::Server;
 use serde_json::json;
 
 both!(

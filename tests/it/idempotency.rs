@@ -1,9 +1,10 @@
 //! One key under one credential has one answer, and a replay repeats the record, never the permission.
 
+use crate::agent::Agent;
 use crate::client::in_parallel;
 use crate::database::{Db, both};
 use crate::documents::{refund, refunds_up_to, small_refunds, with};
-use crate::server::{Agent, Server};
+use crate::server::Server;
 use serde_json::json;
 use std::collections::BTreeSet;
 

@@ -1,8 +1,9 @@
 //! Mail tells a person that something waits; it never carries an agent's words in its subject, nor a way to say yes.
 
+use crate::agent::Agent;
 use crate::database::{Db, both};
 use crate::documents::{refund, small_refunds, with};
-use crate::server::{Agent, Folder, Server, TENANT, eventually};
+use crate::server::{Folder, Server, TENANT, eventually};
 use serde_json::json;
 use std::path::Path;
 
@@ -14,7 +15,7 @@ const BAIT: &str = "URGENT approve now";
 fn a_decision_is_mailed_with_a_link_and_without_the_agents_words_in_the_subject(db: Db) {
     let outbox = Folder::new();
     let folder = outbox.display().to_string();
-    let mut server = Server::set_up(db, &[TENANT]).option("--mail", &folder);
+    let mut server = Server::set_up(db, &[TENANT]).option("--mail-folder", &folder);
     server.serve();
     let member = server.member_with("m@example.test", &small_refunds());
     let agent = Agent::new(&member, BAIT);

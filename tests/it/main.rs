@@ -1,8 +1,10 @@
 //! Drives the built binary over HTTP, on both databases, as its callers would.
 //!
-//! One module a feature. [`server`] starts and kills the binary, [`client`] speaks to it, [`database`] says on
+//! One module a feature. [`server`] starts and kills the binary, [`client`] speaks to it, [`agent`] makes those that call, [`database`] says on
 //! which database, [`documents`] holds the mandates that most tests begin with.
 
+#[cfg(test)]
+mod agent;
 #[cfg(test)]
 mod approval;
 #[cfg(test)]

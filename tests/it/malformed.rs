@@ -1,8 +1,9 @@
 //! Bodies that do not fit: named, recorded, never repaired, never an escape from the record.
 
+use crate::agent::Agent;
 use crate::database::{Db, both};
 use crate::documents::small_refunds;
-use crate::server::{Agent, Server, eventually};
+use crate::server::{Server, eventually};
 
 both!(a_malformed_body_is_named_and_recorded);
 

@@ -1,10 +1,11 @@
 //! No record, no answer: what callers get while the log cannot be written, and what the log says afterwards.
 
+use crate::agent::Agent;
 use crate::client::{Reply, in_parallel};
 use crate::database::{Db, Store, both};
 use crate::documents::{refund, small_refunds};
 use crate::log::{check_verifies, check_whole, export};
-use crate::server::{Agent, Server, TENANT, eventually};
+use crate::server::{Server, TENANT, eventually};
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;

@@ -1,10 +1,11 @@
 //! The process: how it starts, what it refuses to start with, and how it ends.
 
+use crate::agent::Agent;
 use crate::client::in_parallel;
 use crate::database::{Db, both};
 use crate::documents::{refund, small_refunds};
 use crate::log::{check_verifies, check_whole, lines};
-use crate::server::{Agent, Folder, Server, TENANT, procura, said};
+use crate::server::{Folder, Server, TENANT, procura, said};
 use serde_json::Value;
 use std::process::Output;
 use std::time::{Duration, Instant};
@@ -19,7 +20,7 @@ both!(
 
 fn a_data_directory_in_use_is_refused_by_name(db: Db) {
     let server = Server::start(db);
-    let second = server.serve_command().output().unwrap();
+    let second = server.serve_command_at(0).output().unwrap();
     assert!(!second.status.success());
     let directory = server.folder().display().to_string();
     assert!(said(&second).contains(&directory) && said(&second).contains("in use"), "{}", said(&second));
@@ -127,6 +128,7 @@ fn a_wrong_option_is_refused_with_what_it_got_and_what_it_takes() {
         ("--public-url", "not an address"),
         ("--public-url", "ftp://example.test"),
         ("--config", "/nowhere/procura.toml"),
+        ("--mail-from", "not a mailbox"),
     ] {
         let output = refused(&server, &[option, value], &[]);
         let words = said(&output);
@@ -134,6 +136,10 @@ fn a_wrong_option_is_refused_with_what_it_got_and_what_it_takes() {
             words.contains(option.trim_start_matches('-')) && words.contains(value),
             "{option} {value}: {words}"
         );
+    }
+    let output = refused(&server, &["--mail-folder", "/tmp", "--smtp-url", "smtp://127.0.0.1"], &[]);
+    for option in ["mail-folder", "smtp-url"] {
+        assert!(said(&output).contains(option), "the two contradict each other: {}", said(&output));
     }
     let output = refused(&server, &[], &[("PROCURA_PUBLIC_URL", "not an address")]);
     assert!(
@@ -144,7 +150,7 @@ fn a_wrong_option_is_refused_with_what_it_got_and_what_it_takes() {
     for (text, named) in [
         ("lisen = \"127.0.0.1:1\"\n", "lisen"),
         ("public-url = 7\n", "public-url"),
-        ("database = [\n", "line 1"),
+        ("database = [\n", "not TOML"),
     ] {
         let file = folder.write("procura.toml", text);
         let output = refused(&server, &["--config", &file.display().to_string()], &[]);

@@ -1,9 +1,10 @@
 //! `mandate:write` belongs to people alone: every path that takes scopes is tried for a way around it.
 
+use crate::agent::Agent;
 use crate::client::Client;
 use crate::database::{Db, both};
 use crate::documents::small_refunds;
-use crate::server::{Agent, Server};
+use crate::server::Server;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use proptest::collection::vec;

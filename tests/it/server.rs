@@ -2,7 +2,6 @@
 
 use crate::client::Client;
 use crate::database::{Db, Store};
-use crate::documents::ACTING_SCOPES;
 use serde_json::{Value, json};
 use std::fs::File;
 use std::net::TcpListener;
@@ -160,7 +159,12 @@ impl Server {
 
     /// The `serve` command as it would be started.
     pub(crate) fn serve_command(&self) -> Command {
-        let mut serve = procura(&["serve", "--listen", &format!("127.0.0.1:{}", self.port)]);
+        self.serve_command_at(self.port)
+    }
+
+    /// The `serve` command on another port; 0 is any.
+    pub(crate) fn serve_command_at(&self, port: u16) -> Command {
+        let mut serve = procura(&["serve", "--listen", &format!("127.0.0.1:{port}")]);
         serve.arg("--data-dir").arg(&*self.folder).args(&self.options);
         if let Some(url) = &self.url {
             serve.args(["--database", url]);
@@ -292,76 +296,6 @@ impl Drop for Server {
         if std::thread::panicking() {
             eprintln!("the server wrote: {}", self.log_tail());
         }
-    }
-}
-
-/// An agent with one credential; calls go out with its token.
-#[derive(Debug, Clone)]
-pub(crate) struct Agent {
-    client: Client,
-    /// The agent's id.
-    pub(crate) id: String,
-    /// The credential's id.
-    pub(crate) credential: String,
-    /// The credential's secret.
-    pub(crate) secret: String,
-}
-
-impl Agent {
-    /// An acting agent with the usual scopes.
-    #[track_caller]
-    pub(crate) fn new(person: &Client, name: &str) -> Self {
-        Self::of_kind(person, name, "acting", &ACTING_SCOPES)
-    }
-
-    /// An agent of a kind, with scopes.
-    #[track_caller]
-    pub(crate) fn of_kind(person: &Client, name: &str, kind: &str, scopes: &[&str]) -> Self {
-        let id = person.post("/v1/agents", &json!({"name": name, "kind": kind})).expect(201)["id"].clone();
-        Self::with_credential(person, id.as_str().unwrap(), &json!({"label": "first", "scopes": scopes}))
-    }
-
-    /// A further credential of an agent.
-    #[track_caller]
-    pub(crate) fn with_credential(person: &Client, id: &str, credential: &Value) -> Self {
-        let made = person.post(&format!("/v1/agents/{id}/credentials"), credential).expect(201);
-        Self::from_answer(person, id, &made)
-    }
-
-    /// A credential that this one derives.
-    #[track_caller]
-    pub(crate) fn derive(&self, credential: &Value) -> Self {
-        let made = self.post("/v1/credentials/derive", credential).expect(201);
-        Self::from_answer(&self.client, &self.id, &made)
-    }
-
-    fn from_answer(client: &Client, id: &str, made: &Value) -> Self {
-        let text = |member: &str| {
-            made[member].as_str().unwrap_or_else(|| panic!("no `{member}`: {made}")).to_owned()
-        };
-        Self {
-            client: client.with_token(&text("token")),
-            id: id.to_owned(),
-            credential: text("id"),
-            secret: text("client_secret"),
-        }
-    }
-
-    /// The caller that its calls go out with.
-    pub(crate) fn client(&self) -> Client {
-        self.client.clone()
-    }
-
-    /// The same agent at another node.
-    pub(crate) fn at(&self, base: &str) -> Self {
-        Self { client: self.client.at(base), ..self.clone() }
-    }
-}
-
-impl Deref for Agent {
-    type Target = Client;
-    fn deref(&self) -> &Client {
-        &self.client
     }
 }
 

@@ -1,8 +1,9 @@
 //! Signing in and out, and what guessing gets.
 
+use crate::agent::Agent;
 use crate::database::{Db, both};
 use crate::documents::small_refunds;
-use crate::server::{Agent, OPERATOR, PASSWORD, Server, TENANT};
+use crate::server::{OPERATOR, PASSWORD, Server, TENANT};
 use serde_json::json;
 
 both!(

@@ -1,10 +1,11 @@
 //! Several writers of one log: servers on one PostgreSQL database, or callers of one server.
 
+use crate::agent::Agent;
 use crate::client::in_parallel;
 use crate::database::Db;
 use crate::documents::{refund, refunds_up_to, small_refunds};
 use crate::log::{check_verifies, check_whole, export, lines};
-use crate::server::{Agent, Server};
+use crate::server::Server;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::SeqCst;
