@@ -7,5 +7,6 @@ pub mod crypto;
 pub mod domain;
 pub mod engine;
 pub mod evidence;
+pub mod http;
 pub mod notify;
 pub mod storage;
