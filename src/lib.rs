@@ -2,6 +2,7 @@
 
 pub mod actions;
 pub mod app;
+pub mod cli;
 pub mod committer;
 pub mod crypto;
 pub mod domain;
