@@ -1,6 +1,7 @@
 //! Procura: mandate and credential authorisation for agents that act for people.
 
 pub mod actions;
+pub mod app;
 pub mod committer;
 pub mod crypto;
 pub mod domain;

@@ -137,7 +137,7 @@ pub fn decline(
 fn narrow_mandate(books: &mut Books<'_>, person: &Person, clause: Clause) -> Result<(), Error> {
     match clause.effect {
         ClauseEffect::Refuse | ClauseEffect::Escalate => {}
-        ClauseEffect::Allow => {
+        ClauseEffect::Allow { .. } => {
             return Err(Malformed::at("/narrow/effect", "`allow` does not narrow: escalate or refuse").into());
         }
     }

@@ -61,7 +61,7 @@ pub fn found(connection: &mut AnyConnection, founding: &Founding, master: &Maste
             };
             if let (KeyPurpose::Log, Some(signer)) = (purpose, &signer) {
                 let empty = Frontier::default();
-                checkpoint = note::sign_checkpoint(signer, &founding.origin, 0, &empty.root());
+                checkpoint = note::sign_checkpoint(signer, &founding.origin, 0, empty.root());
             }
             let stored = StoredKey {
                 tenant: founding.slug.clone(),

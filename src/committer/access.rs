@@ -2,7 +2,7 @@
 
 use super::books::Books;
 use super::entropy;
-use crate::domain::{CallId, Chain, TenantSlug, Timestamp};
+use crate::domain::{CallId, TenantSlug, Timestamp};
 use crate::storage::access::{self as rows, Minute, Subject};
 use crate::storage::{StoreError, access::Access as Row};
 use serde_json::{Value, json};

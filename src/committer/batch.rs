@@ -2,7 +2,7 @@
 
 use super::access::Access;
 use super::books::{Books, Draft};
-use super::job::{Answered, End, Job, JobError, Task, Ticket, TooLate, Unavailable, Window};
+use super::job::{Answered, End, JobError, Task, Ticket, TooLate, Unavailable, Window};
 use super::keys::TenantKeys;
 use super::log::{Seal, TenantLog};
 use super::outage::Outage;

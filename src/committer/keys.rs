@@ -46,7 +46,6 @@ impl TenantKeys {
         let (token_id, token) = open(&stored, KeyPurpose::Token, master)?;
         let corrupt = |detail: &str| StoreError::Corrupt { place: "keys.wrapped", detail: detail.to_owned() };
         let log = SigningKey::from_seed(&log).ok_or_else(|| corrupt("the log key is no Ed25519 seed"))?;
-        let token = SigningKey::from_seed(&token).map(|_| token).ok_or_else(|| corrupt("the token key is no Ed25519 seed"))?;
         let verifier = VerifierKey::new(&tenant.origin, log.public())
             .map_err(|error| StoreError::Corrupt { place: "tenants.origin", detail: error.to_string() })?;
         Ok(Some(Self {
@@ -56,7 +55,7 @@ impl TenantKeys {
             auth_id,
             auth: AuthKey::from_bytes(&auth),
             lookup: AuthKey::from_bytes(&lookup),
-            token: TokenSigner::new(token_id, &token).ok_or_else(|| corrupt("the token key is refused"))?,
+            token: TokenSigner::from_seed(&token, token_id).ok_or_else(|| corrupt("the token key is refused"))?,
             tenant,
         }))
     }

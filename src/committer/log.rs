@@ -157,9 +157,9 @@ impl TenantLog {
             return Ok(None);
         }
         let first = self.head.size;
-        let tree = self.growth.seal();
+        let tree = std::mem::replace(&mut self.growth, Growth::new(Frontier::default())).seal();
         let checkpoint: Arc<str> =
-            note::sign_checkpoint(&self.keys.log, &self.keys.origin, tree.size(), &tree.root()).into();
+            note::sign_checkpoint(&self.keys.log, &self.keys.origin, tree.size(), tree.root()).into();
         self.head.size = tree.size();
         self.head.frontier = tree.after().to_bytes();
         self.head.checkpoint = checkpoint.to_string();
@@ -197,8 +197,13 @@ pub(super) fn verify_head(connection: &mut AnyConnection, keys: &TenantKeys) -> 
 }
 
 fn read_frontier(head: &Head) -> Result<Frontier, StoreError> {
-    Frontier::from_bytes(head.size, &head.frontier)
-        .ok_or_else(|| StoreError::Corrupt { place: "heads.frontier", detail: "does not fit the size".into() })
+    let corrupt = |detail: String| StoreError::Corrupt { place: "heads.frontier", detail };
+    let frontier = Frontier::from_bytes(&head.frontier).map_err(|malformed| corrupt(malformed.to_string()))?;
+    if frontier.size() == head.size {
+        Ok(frontier)
+    } else {
+        Err(corrupt(format!("it is of {} leaves, the head of {}", frontier.size(), head.size)))
+    }
 }
 
 /// Writes every tile that became full between two sizes, from the level of the leaves upwards.
@@ -231,5 +236,20 @@ fn write_full_tiles(
 fn tile_root(connection: &mut AnyConnection, tenant: &TenantSlug, level: u32, number: u64) -> Result<Hash, StoreError> {
     let hashes = tile::find(connection, tenant, level, number)?
         .ok_or_else(|| StoreError::Corrupt { place: "tiles", detail: format!("tile {level}/{number} is missing") })?;
-    Ok(merkle::complete_root(&hashes))
+    Ok(complete_root(hashes))
+}
+
+/// The root of a complete subtree, from one level of its nodes; their count is a power of two.
+fn complete_root(mut nodes: Vec<Hash>) -> Hash {
+    while nodes.len() > 1 {
+        nodes = nodes
+            .chunks(2)
+            .map(|pair| match pair {
+                [left, right] => merkle::node_hash(left, right),
+                [alone, ..] => *alone,
+                [] => Hash::ZERO,
+            })
+            .collect();
+    }
+    nodes.pop().unwrap_or(Hash::ZERO)
 }

@@ -237,7 +237,7 @@ impl StandingCache {
         for stored in storage::catalogue::live(connection, tenant)? {
             let entry = read_document("catalogue.document", &stored.document, engine::CatalogueEntry::read)?;
             let intent: Intent = stored.intent;
-            catalogue.insert(intent, entry);
+            catalogue.entries.insert(intent, Arc::new(entry));
         }
         let catalogue = Arc::new(LiveCatalogue { version, catalogue });
         self.catalogue = Some(catalogue.clone());

@@ -21,10 +21,15 @@ pub fn parse(bytes: &[u8]) -> Result<Value, Malformed> {
 
 /// As [`parse`], with another bound on the size.
 pub fn parse_up_to(bytes: &[u8], largest_bytes: usize) -> Result<Value, Malformed> {
+    parse_within(bytes, largest_bytes, DEEPEST)
+}
+
+/// As [`parse`], with other bounds on size and depth: for what holds a whole body somewhere inside it.
+pub fn parse_within(bytes: &[u8], largest_bytes: usize, deepest: usize) -> Result<Value, Malformed> {
     if bytes.len() > largest_bytes {
         return Err(Malformed::whole(format!("{} bytes, {largest_bytes} are allowed", bytes.len())));
     }
-    scan(bytes)?;
+    scan(bytes, deepest)?;
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = Strict.deserialize(&mut deserializer).map_err(|error| {
         let said = error.to_string();
@@ -40,7 +45,7 @@ pub fn parse_up_to(bytes: &[u8], largest_bytes: usize) -> Result<Value, Malforme
 }
 
 /// Bounds the depth and looks at every number as it is written, before anything is built.
-fn scan(bytes: &[u8]) -> Result<(), Malformed> {
+fn scan(bytes: &[u8], deepest: usize) -> Result<(), Malformed> {
     let mut depth = 0usize;
     let mut rest = bytes;
     while let Some((&byte, after)) = rest.split_first() {
@@ -48,8 +53,8 @@ fn scan(bytes: &[u8]) -> Result<(), Malformed> {
             b'"' => rest = skip_string(after),
             b'{' | b'[' => {
                 depth += 1;
-                if depth > DEEPEST {
-                    return Err(Malformed::whole(format!("nested deeper than {DEEPEST}")));
+                if depth > deepest {
+                    return Err(Malformed::whole(format!("nested deeper than {deepest}")));
                 }
                 rest = after;
             }

@@ -1,7 +1,7 @@
 //! The three answers of the gate, and where its facts came from.
 
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 /// What the gate answers; there is no fourth. Ordered from the most to the least permissive.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -22,6 +22,18 @@ impl Outcome {
             Self::Allow => "allow",
             Self::Escalate => "escalate",
             Self::Refuse => "refuse",
+        }
+    }
+}
+
+impl FromStr for Outcome {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "allow" => Ok(Self::Allow),
+            "escalate" => Ok(Self::Escalate),
+            "refuse" => Ok(Self::Refuse),
+            other => Err(format!("`{}` is not an outcome: allow, escalate or refuse", other.escape_debug())),
         }
     }
 }
@@ -51,6 +63,18 @@ impl FactsFrom {
             Self::Described => "described",
             Self::Derived => "derived",
             Self::Attested => "attested",
+        }
+    }
+}
+
+impl FromStr for FactsFrom {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "described" => Ok(Self::Described),
+            "derived" => Ok(Self::Derived),
+            "attested" => Ok(Self::Attested),
+            other => Err(format!("`{}` is not described, derived or attested", other.escape_debug())),
         }
     }
 }

@@ -1,11 +1,10 @@
 //! The decision: what a standing says to one action at one instant.
 
 use super::action::Action;
-use super::condition::{Facts, KnownCounterparties, Pass};
-use super::document::{
-    Applies, Clause, CredentialClauses, Effect, MandateDocument, PolicyDocument, RuleSet, Unregistered,
-};
+use super::condition::{Facts, KnownCounterparties};
+use super::document::{Applies, CredentialClauses, MandateDocument, PolicyDocument, RuleSet, Unregistered};
 use super::reason::{ClauseRef, Finding, Reason, ServiceClause, Source};
+use super::terms::Terms;
 use crate::domain::{AgentId, AgentKind, Country, FactsFrom, Outcome, Scope, Scopes, Timestamp};
 use std::collections::BTreeSet;
 
@@ -204,7 +203,7 @@ fn applicable<'a>(standing: &Standing<'a>, action: &Action) -> Vec<&'a RuleSet> 
         countries.extend(policy.rule_sets.iter().map(|set| set.applies.country));
     }
     let mut sets: Vec<&RuleSet> = Vec::new();
-    for set in countries.into_iter().filter_map(|country| policy.select(standing.agent, country)) {
+    for set in countries.into_iter().filter_map(|country| policy.select(Some(standing.agent), country)) {
         if !sets.iter().any(|chosen| chosen.applies == set.applies) {
             sets.push(set);
         }
@@ -214,109 +213,10 @@ fn applicable<'a>(standing: &Standing<'a>, action: &Action) -> Vec<&'a RuleSet> 
 
 impl PolicyDocument {
     /// The most specific rule set for an agent in a country: for both, else for the agent, else for the
-    /// country, else the general one.
-    pub fn select(&self, agent: AgentId, country: Option<Country>) -> Option<&RuleSet> {
-        let find =
-            |agent, country| self.rule_sets.iter().find(|set| set.applies == Applies { agent, country });
-        find(Some(agent), country)
-            .or_else(|| find(Some(agent), None))
-            .or_else(|| find(None, country))
-            .or_else(|| find(None, None))
-    }
-}
-
-/// The clauses of one document, and what becomes of an intent that none of them names.
-#[derive(Clone, Copy)]
-pub(super) struct Terms<'a> {
-    source: Source,
-    pub(super) clauses: &'a [Clause],
-    /// `None` passes: nothing found, nothing said.
-    unlisted: Option<(Outcome, ServiceClause)>,
-}
-
-impl<'a> Terms<'a> {
-    pub(super) fn policy(clauses: &'a [Clause]) -> Self {
-        Self { source: Source::Policy, clauses, unlisted: None }
-    }
-
-    pub(super) fn mandate(document: &'a MandateDocument) -> Self {
-        let unlisted = Some((document.unlisted.outcome(), ServiceClause::MandateUnlisted));
-        Self { source: Source::Mandate, clauses: &document.clauses, unlisted }
-    }
-
-    /// Only clauses with an allowance among them say something to intents they do not name.
-    pub(super) fn credential(document: &'a CredentialClauses) -> Self {
-        let allows = document.0.iter().any(Clause::is_allowance);
-        let unlisted = allows.then_some((Outcome::Escalate, ServiceClause::CredentialUnlisted));
-        Self { source: Source::Credential, clauses: &document.0, unlisted }
-    }
-
-    /// What becomes of an intent that no clause names.
-    pub(super) fn unlisted(&self) -> Outcome {
-        self.unlisted.map_or(Outcome::Allow, |(outcome, _)| outcome)
-    }
-
-    /// What the document says to the action: its refusals alone if one acts, otherwise its escalations
-    /// and what its allowances come to.
-    fn evaluate(&self, facts: &Facts<'_>) -> Vec<Finding> {
-        let named = || self.clauses.iter().filter(|clause| clause.intent.matches(&facts.action.intent));
-        let acting = |effect: Effect| {
-            named().filter(move |clause| {
-                clause.effect == effect && facts.test_all(&clause.when, Pass::Any).is_ok()
-            })
-        };
-        let refusals: Vec<Finding> = acting(Effect::Refuse)
-            .map(|clause| self.finding(clause, Outcome::Refuse, Reason::Forbidden))
-            .collect();
-        if !refusals.is_empty() {
-            return refusals;
-        }
-        let mut findings: Vec<Finding> = acting(Effect::Escalate)
-            .map(|clause| self.finding(clause, Outcome::Escalate, Reason::AsksAPerson))
-            .collect();
-        let acted = !findings.is_empty();
-        findings.extend(self.allowances(named(), facts, acted));
-        findings
-    }
-
-    /// One passing allowance suffices, and of several the smallest id is named; if none passes, every
-    /// one that failed is; if there is none and no escalation acted either, the intent is unlisted.
-    fn allowances<'c>(
-        &self,
-        named: impl Iterator<Item = &'c Clause>,
-        facts: &Facts<'_>,
-        acted: bool,
-    ) -> Vec<Finding> {
-        let mut passing: Option<&Clause> = None;
-        let mut failing = Vec::new();
-        for clause in named {
-            let Effect::Allow { otherwise } = clause.effect else { continue };
-            match facts.test_all(&clause.when, Pass::Every) {
-                Ok(()) if passing.is_none_or(|best| clause.id < best.id) => passing = Some(clause),
-                Ok(()) => {}
-                Err(reason) => failing.push(self.finding(clause, otherwise.outcome(), reason)),
-            }
-        }
-        if let Some(clause) = passing {
-            // A policy passes to the mandate; it never allows, so it has nothing to name here.
-            return match self.source {
-                Source::Policy => Vec::new(),
-                Source::Mandate | Source::Credential | Source::Service => {
-                    vec![self.finding(clause, Outcome::Allow, Reason::Allowed)]
-                }
-            };
-        }
-        if failing.is_empty()
-            && !acted
-            && let Some((effect, clause)) = self.unlisted
-        {
-            let clause = ClauseRef::Service(clause);
-            return vec![Finding { clause, source: self.source, effect, reason: Reason::Unlisted }];
-        }
-        failing
-    }
-
-    fn finding(&self, clause: &Clause, effect: Outcome, reason: Reason) -> Finding {
-        Finding { clause: ClauseRef::Written(clause.id.clone()), source: self.source, effect, reason }
+    /// country, else the general one. `None` is an agent, or a country, that no rule set names.
+    pub(super) fn select(&self, agent: Option<AgentId>, country: Option<Country>) -> Option<&RuleSet> {
+        [(agent, country), (agent, None), (None, country), (None, None)].into_iter().find_map(
+            |(agent, country)| self.rule_sets.iter().find(|set| set.applies == Applies { agent, country }),
+        )
     }
 }

@@ -16,15 +16,20 @@
 
 mod action;
 mod catalogue;
+mod check;
+mod compare;
 mod condition;
 mod decide;
 mod document;
+mod implies;
 mod node;
 mod published;
 mod read;
+mod read_clause;
 mod reason;
 mod request;
 mod schema;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -32,6 +37,8 @@ mod write;
 
 pub use action::{Action, derive};
 pub use catalogue::{Catalogue, CatalogueEntry, OutcomeFrom, Place, Places};
+pub use check::{Warning, check_mandate, check_policy};
+pub use compare::{Change, clauses_within, compare, compare_clauses, compare_policies};
 pub use condition::KnownCounterparties;
 pub use decide::{Standing, Verdict, decide, effective_scopes, permit_with_approval};
 pub use document::{

@@ -4,12 +4,13 @@ use super::node::{below, shown};
 use crate::domain::Malformed;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// The most memory, in bytes, that one `pattern` may compile to.
 const LARGEST_PATTERN_BYTES: usize = 1 << 20;
-/// How many references in a row are followed to learn whether a schema names properties.
-const MOST_REFERENCES: usize = 16;
+/// How many references one schema may hold: each may double the work of checking an instance.
+const MOST_REFERENCES: usize = 32;
 
 /// Keywords whose subschemas speak about the same instance; `not` and `if` are left alone, since
 /// closing what they test would turn a restriction into a permission.
@@ -32,7 +33,11 @@ pub(super) fn compile(schema: &Value) -> Result<Validator, Malformed> {
         let detail = format!("`{}` is not the dialect read here: {DIALECT}", shown(dialect));
         return Err(Malformed::at("/$schema", detail));
     }
-    refuse_outside_references(schema, "")?;
+    let mut references = 0;
+    check_references(schema, "", &mut references)?;
+    if references > MOST_REFERENCES {
+        return Err(Malformed::whole(format!("{references} references, {MOST_REFERENCES} are allowed")));
+    }
     let mut closed = schema.clone();
     close(&mut closed, schema, true);
     if let Some(object) = closed.as_object_mut()
@@ -87,27 +92,34 @@ fn explain(error: &ValidationError<'_>) -> Malformed {
     }
 }
 
-fn refuse_outside_references(schema: &Value, pointer: &str) -> Result<(), Malformed> {
+/// Counts references, and refuses those that lead outside the schema.
+fn check_references(schema: &Value, pointer: &str, count: &mut usize) -> Result<(), Malformed> {
     match schema {
         Value::Object(members) => members.iter().try_for_each(|(name, value)| {
             let place = below(pointer, name);
             match (name.as_str(), value.as_str()) {
-                ("$ref" | "$dynamicRef", Some(target)) if !target.starts_with('#') => {
+                ("$ref", Some(target)) if !target.starts_with('#') => {
                     Err(Malformed::at(place, format!("`{}` leads outside the schema", shown(value))))
                 }
-                ("$id", Some(_)) => Err(Malformed::at(place, "`$id` is not read here: leave it out")),
-                _ => refuse_outside_references(value, &place),
+                ("$ref", Some(_)) => {
+                    *count += 1;
+                    Ok(())
+                }
+                ("$id" | "$anchor" | "$dynamicRef" | "$dynamicAnchor", Some(_)) => {
+                    Err(Malformed::at(place, format!("`{name}` is not read here: refer by `#/…`")))
+                }
+                _ => check_references(value, &place, count),
             }
         }),
         Value::Array(items) => (items.iter().enumerate())
-            .try_for_each(|(index, item)| refuse_outside_references(item, &format!("{pointer}/{index}"))),
+            .try_for_each(|(index, item)| check_references(item, &format!("{pointer}/{index}"), count)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
     }
 }
 
 /// Closes every object below `schema`, and `schema` itself where it speaks for a whole instance.
 fn close(schema: &mut Value, whole: &Value, speaks_for_instance: bool) {
-    let names_properties = names_properties(schema, whole, MOST_REFERENCES);
+    let names_properties = names_properties(schema, whole, &mut BTreeSet::new());
     let Some(object) = schema.as_object_mut() else { return };
     let says = object.contains_key("additionalProperties") || object.contains_key("unevaluatedProperties");
     for keyword in SAME_INSTANCE_LISTS {
@@ -136,7 +148,7 @@ fn close(schema: &mut Value, whole: &Value, speaks_for_instance: bool) {
 }
 
 /// Whether a schema names properties of its instance, itself or through what it applies to the same one.
-fn names_properties(schema: &Value, whole: &Value, references: usize) -> bool {
+fn names_properties<'a>(schema: &'a Value, whole: &'a Value, followed: &mut BTreeSet<&'a str>) -> bool {
     let Some(object) = schema.as_object() else { return false };
     if object.contains_key("properties") || object.contains_key("patternProperties") {
         return true;
@@ -148,8 +160,11 @@ fn names_properties(schema: &Value, whole: &Value, references: usize) -> bool {
     let target = object
         .get("$ref")
         .and_then(Value::as_str)
-        .filter(|_| references > 0)
+        .filter(|reference| followed.insert(reference))
         .and_then(|reference| whole.pointer(reference.strip_prefix('#')?));
-    lists.chain(singles).chain(dependent).any(|subschema| names_properties(subschema, whole, references))
-        || target.is_some_and(|target| names_properties(target, whole, references.saturating_sub(1)))
+    lists
+        .chain(singles)
+        .chain(dependent)
+        .chain(target)
+        .any(|subschema| names_properties(subschema, whole, followed))
 }

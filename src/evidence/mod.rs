@@ -5,8 +5,11 @@
 
 pub mod canonical;
 pub mod commitment;
+pub mod export;
+pub mod line;
 mod members;
 pub mod merkle;
 pub mod note;
 mod object_writer;
 pub mod receipt;
+pub mod verify;

@@ -268,6 +268,18 @@ pub fn open_minutes(
         .collect()
 }
 
+/// The tenants that have minutes before `minute` without a leaf.
+pub fn tenants_with_open_minutes(connection: &mut AnyConnection, minute: i64) -> Result<Vec<TenantSlug>, StoreError> {
+    access_minutes::table
+        .filter(access_minutes::log_index.is_null().and(access_minutes::minute.lt(minute)))
+        .select(access_minutes::tenant)
+        .distinct()
+        .load::<String>(connection)?
+        .iter()
+        .map(|tenant| read::text("access_minutes.tenant", tenant))
+        .collect()
+}
+
 /// Notes the leaf that commits to a minute; `false` if it has one.
 pub fn close_minute(
     connection: &mut AnyConnection,

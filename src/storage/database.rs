@@ -193,3 +193,21 @@ impl ManageConnection for Opener {
         }
     }
 }
+
+/// Moves the write-ahead log of SQLite into the database: what can be moved without holding up the writer first,
+/// and where the file has grown long, the rest too, so that it starts over.
+pub fn move_write_ahead_log(connection: &mut AnyConnection) -> Result<(), StoreError> {
+    /// Pages of 4 KiB after which the file is made to start over: 32 MiB.
+    const LONG: i64 = 8192;
+    #[derive(QueryableByName)]
+    struct Moved {
+        #[diesel(sql_type = diesel::sql_types::BigInt)]
+        log: i64,
+    }
+    let AnyConnection::Sqlite(sqlite) = connection else { return Ok(()) };
+    let moved: Moved = diesel::sql_query("PRAGMA wal_checkpoint(PASSIVE)").get_result(sqlite)?;
+    if moved.log > LONG {
+        let _: Moved = diesel::sql_query("PRAGMA wal_checkpoint(RESTART)").get_result(sqlite)?;
+    }
+    Ok(())
+}

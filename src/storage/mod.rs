@@ -29,7 +29,7 @@ pub mod tenant;
 pub mod tile;
 mod transaction;
 
-pub use database::{AnyConnection, Database, Readers};
+pub use database::{AnyConnection, Database, Readers, move_write_ahead_log};
 pub use directory::DataDirectory;
 pub use error::StoreError;
 pub use migration::migrate;

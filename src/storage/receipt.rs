@@ -5,6 +5,7 @@ use crate::crypto::sha256;
 use crate::domain::{AgentId, Chain, CredentialId, Hash, Intent, Outcome, PrincipalId, TenantSlug, Timestamp};
 use crate::evidence::receipt::{Auth, Body, Kind};
 use diesel::prelude::*;
+use std::sync::Arc;
 
 /// A receipt as it is stored: everything but its path, which depends on the log's size.
 #[derive(Debug, Clone)]
@@ -182,7 +183,7 @@ impl<'a> From<&'a Bound<'a>> for NewRow<'a> {
 ///
 /// The two databases differ here for speed alone: a cached single-row statement is fastest on SQLite, one
 /// statement over arrays on PostgreSQL.
-pub fn insert(connection: &mut AnyConnection, rows: &[StoredReceipt]) -> Result<(), StoreError> {
+pub fn insert(connection: &mut AnyConnection, rows: &[Arc<StoredReceipt>]) -> Result<(), StoreError> {
     match connection {
         AnyConnection::Sqlite(sqlite) => {
             for row in rows {
@@ -198,9 +199,9 @@ pub fn insert(connection: &mut AnyConnection, rows: &[StoredReceipt]) -> Result<
     Ok(())
 }
 
-fn insert_arrays(postgres: &mut diesel::PgConnection, rows: &[StoredReceipt]) -> Result<(), StoreError> {
+fn insert_arrays(postgres: &mut diesel::PgConnection, rows: &[Arc<StoredReceipt>]) -> Result<(), StoreError> {
     use diesel::sql_types::{Array, BigInt, Binary, Nullable, Text};
-    let bound: Vec<Bound<'_>> = rows.iter().map(Bound::new).collect();
+    let bound: Vec<Bound<'_>> = rows.iter().map(|row| Bound::new(row)).collect();
     let rows: Vec<NewRow<'_>> = bound.iter().map(NewRow::from).collect();
     macro_rules! column {
         ($name:ident) => {

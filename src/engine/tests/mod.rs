@@ -1,6 +1,14 @@
 //! What the engine promises, as examples and as laws.
 
+#![expect(clippy::needless_pass_by_value, reason = "`json!` literals read best as arguments")]
+
+mod comparisons;
 mod decisions;
+mod derivations;
+mod documents;
+mod generate;
+mod laws;
+mod naive;
 
 use super::{
     Action, CredentialClauses, Described, KnownCounterparties, MandateDocument, PolicyDocument, Standing,

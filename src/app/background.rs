@@ -1,0 +1,160 @@
+//! What happens by itself: decisions expire, effects become unknown, minutes are closed, mail leaves, and the
+//! write-ahead log is moved into the database.
+
+use super::mailer::Mailer;
+use super::{App, MailTransport};
+use crate::actions::{Error, sweep};
+use crate::committer::{Books, clock};
+use crate::domain::{Duration, TenantSlug, Timestamp};
+use crate::storage::{self, Database, StoreError};
+use std::sync::Arc;
+use std::time::Duration as Wait;
+use tokio::task::JoinHandle;
+
+/// How long nothing is looked at when nothing is due.
+const TICK: Wait = Wait::from_secs(5);
+/// How often what is over is forgotten.
+const TIDY_EVERY: Duration = Duration::minutes(10);
+/// How much is swept in one go.
+const MOST_AT_ONCE: i64 = 200;
+/// After how many new receipts the write-ahead log is moved.
+const CHECKPOINT_AFTER: u64 = 2000;
+/// How often that is looked at.
+const CHECKPOINT_TICK: Wait = Wait::from_millis(250);
+
+/// Tasks that end when this is stopped.
+#[derive(Debug)]
+pub struct Background(Vec<JoinHandle<()>>);
+
+impl Background {
+    /// Starts what happens by itself.
+    pub fn start(app: &Arc<App>, database: &Database, mail: Option<&MailTransport>, from: &str) -> Result<Self, String> {
+        let mut tasks = vec![tokio::spawn(sweep_always(app.clone()))];
+        if let Some(transport) = mail {
+            let mailer = Mailer::new(transport, from)?;
+            tasks.push(tokio::spawn(mailer.run(app.clone())));
+        }
+        if let Database::Sqlite(_) = database {
+            tasks.push(tokio::spawn(move_log_always(app.clone(), database.clone())));
+        }
+        Ok(Self(tasks))
+    }
+
+    /// Ends them.
+    pub fn stop(self) {
+        for task in self.0 {
+            task.abort();
+        }
+    }
+}
+
+async fn sweep_always(app: Arc<App>) {
+    let mut tidied = clock::now();
+    loop {
+        match sweep_once(&app).await {
+            Ok(more) if more => continue,
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "what is due could not be swept; it is tried again"),
+        }
+        let now = clock::now();
+        if now.since(tidied) >= TIDY_EVERY {
+            tidied = now;
+            app.limits.tidy();
+            for tenant in tenants(&app).await.unwrap_or_default() {
+                run(&app, tenant, sweep::tidy).await;
+            }
+        }
+        tokio::time::sleep(pause(&app, now).await).await;
+    }
+}
+
+/// Until the next thing is due, and never longer than a tick: another node may have opened something.
+async fn pause(app: &App, now: Timestamp) -> Wait {
+    let next = app
+        .read(|connection| {
+            let decision = storage::decision::next_due(connection)?;
+            let effect = storage::effect::next_due(connection)?;
+            Ok(decision.into_iter().chain(effect).min())
+        })
+        .await;
+    match next {
+        Ok(Some(due)) => {
+            let wait = due.since(now).whole_milliseconds().max(20);
+            Wait::from_millis(u64::try_from(wait).unwrap_or(0)).min(TICK)
+        }
+        Ok(None) | Err(_) => TICK,
+    }
+}
+
+async fn tenants(app: &App) -> Result<Vec<TenantSlug>, StoreError> {
+    app.read(|connection| Ok(storage::tenant::all(connection)?.into_iter().map(|tenant| tenant.slug).collect())).await
+}
+
+/// Sweeps what is due; `true` if more may be.
+async fn sweep_once(app: &Arc<App>) -> Result<bool, StoreError> {
+    let now = clock::now();
+    let (decisions, effects, minutes) = app
+        .read(move |connection| {
+            Ok((
+                storage::decision::due(connection, now, MOST_AT_ONCE)?,
+                storage::effect::due(connection, now, MOST_AT_ONCE)?,
+                storage::access::tenants_with_open_minutes(connection, now.minute())?,
+            ))
+        })
+        .await?;
+    let busy = !decisions.is_empty() || !effects.is_empty();
+    for (tenant, id) in decisions {
+        run(app, tenant, move |books| sweep::expire(books, id)).await;
+    }
+    for (tenant, id) in effects {
+        run(app, tenant, move |books| sweep::overdue(books, id)).await;
+    }
+    for tenant in minutes {
+        run(app, tenant, move |books| sweep::close_minutes(books, now.minute()).map(|_| ())).await;
+    }
+    if busy {
+        app.decisions_changed();
+    }
+    Ok(busy)
+}
+
+async fn run(
+    app: &App,
+    tenant: TenantSlug,
+    action: impl FnOnce(&mut Books<'_>) -> Result<(), Error> + Send + 'static,
+) {
+    match app.committer.act(tenant, action).await {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => tracing::warn!(?error, "something due was refused"),
+        Err(why) => tracing::warn!(?why, "something due could not be recorded; it is tried again"),
+    }
+}
+
+/// Moves the write-ahead log into the database on a thread of its own, so that no batch waits for it.
+async fn move_log_always(app: Arc<App>, database: Database) {
+    let mut moved_at = 0;
+    let mut connection = None;
+    loop {
+        tokio::time::sleep(CHECKPOINT_TICK).await;
+        let receipts = app.committer.status().receipts();
+        if receipts.saturating_sub(moved_at) < CHECKPOINT_AFTER {
+            continue;
+        }
+        moved_at = receipts;
+        let (database, taken) = (database.clone(), connection.take());
+        let moved = tokio::task::spawn_blocking(move || -> Result<_, StoreError> {
+            let mut writer = match taken {
+                Some(writer) => writer,
+                None => database.open_writer()?,
+            };
+            storage::move_write_ahead_log(&mut writer)?;
+            Ok(writer)
+        })
+        .await;
+        match moved {
+            Ok(Ok(writer)) => connection = Some(writer),
+            Ok(Err(error)) => tracing::warn!(%error, "the write-ahead log was not moved; it is tried again"),
+            Err(error) => tracing::warn!(%error, "moving the write-ahead log ended early"),
+        }
+    }
+}

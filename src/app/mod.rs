@@ -1,0 +1,127 @@
+//! The running service: what handlers share, who is calling, and what happens by itself.
+
+mod authenticate;
+mod background;
+mod limits;
+mod mailer;
+mod settings;
+pub mod tree;
+
+pub use authenticate::{Caller, CallerError};
+pub use background::Background;
+pub use limits::{Limits, TooMany};
+pub use settings::{MailTransport, Settings};
+
+use crate::actions::answer::Links;
+use crate::committer::{self, Committer};
+use crate::crypto::keyring::{KeyringError, MasterKey};
+use crate::crypto::password::PasswordPool;
+use crate::crypto::token_cache::TokenCache;
+use crate::domain::TenantSlug;
+use crate::notify::compose::MailSettings;
+use crate::storage::tenant::Tenant;
+use crate::storage::{self, AnyConnection, DataDirectory, Readers, StoreError};
+use authenticate::Verifiers;
+use std::sync::{Arc, RwLock};
+use tokio::sync::watch;
+
+/// How many tokens' verified claims are kept.
+const CACHED_TOKENS: usize = 20_000;
+
+/// Why the service did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The database cannot be used.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// The master key cannot be used.
+    #[error("{0}")]
+    Key(#[from] KeyringError),
+    /// Something else that the message names.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// What all handlers share.
+#[derive(Debug)]
+pub struct App {
+    /// Writes everything.
+    pub committer: Committer,
+    /// Reads.
+    pub readers: Readers,
+    /// Hashes passwords, two at a time.
+    pub passwords: PasswordPool,
+    /// How often who may do what.
+    pub limits: Limits,
+    /// Where pages are.
+    pub links: Links,
+    /// Whether people are told by mail.
+    pub mail: MailSettings,
+    /// Whether pages are reached over TLS, so that cookies may insist on it.
+    pub is_https: bool,
+    verifiers: RwLock<Verifiers>,
+    tokens: TokenCache,
+    decisions: watch::Sender<u64>,
+    _directory: DataDirectory,
+}
+
+impl App {
+    /// Takes the data directory, brings the tables up to date and starts the committer.
+    pub fn start(settings: &Settings) -> Result<Arc<Self>, StartError> {
+        let directory = DataDirectory::lock(&settings.data_dir).map_err(StartError::Other)?;
+        let master = MasterKey::read(&DataDirectory::master_key_file(&settings.data_dir))?;
+        let mut writer = settings.database.open_writer()?;
+        storage::migrate(&mut writer)?;
+        drop(writer);
+        let committer = Committer::start(committer::Settings {
+            database: settings.database.clone(),
+            master,
+            outage_file: DataDirectory::outage_file(&settings.data_dir),
+        })?;
+        let readers = settings.database.open_readers()?;
+        let verifiers = Verifiers::load(&mut *readers.get()?)?;
+        if verifiers.is_empty() {
+            committer.stop();
+            return Err(StartError::Other("no tenant is set up yet: run `procura setup` first".into()));
+        }
+        Ok(Arc::new(Self {
+            committer,
+            readers,
+            passwords: PasswordPool::start().map_err(|error| StartError::Other(error.to_string()))?,
+            limits: Limits::default(),
+            links: Links::below(&settings.base_url()),
+            mail: MailSettings { enabled: settings.mail.is_some() },
+            is_https: settings.base_url().starts_with("https://"),
+            verifiers: RwLock::new(verifiers),
+            tokens: TokenCache::new(CACHED_TOKENS),
+            decisions: watch::Sender::new(0),
+            _directory: directory,
+        }))
+    }
+
+    /// Runs a reading query away from the threads that answer.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&mut AnyConnection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let readers = self.readers.clone();
+        let read = tokio::task::spawn_blocking(move || query(&mut *readers.get()?)).await;
+        read.unwrap_or_else(|error| Err(StoreError::Failed(format!("a query ended early: {error}"))))
+    }
+
+    /// Says that some decision may have changed, to those who wait for one.
+    pub fn decisions_changed(&self) {
+        self.decisions.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
+    /// Wakes whenever some decision may have changed.
+    pub fn watch_decisions(&self) -> watch::Receiver<u64> {
+        self.decisions.subscribe()
+    }
+
+    /// The tenant of that name.
+    pub async fn tenant(&self, slug: &TenantSlug) -> Result<Option<Tenant>, StoreError> {
+        let slug = slug.clone();
+        self.read(move |connection| storage::tenant::find(connection, &slug)).await
+    }
+}

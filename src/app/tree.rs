@@ -1,0 +1,146 @@
+//! Paths of receipts already in the log, at its size of now, from full tiles and the newest leaves.
+
+use crate::domain::{Hash, TenantSlug};
+use crate::evidence::merkle;
+use crate::evidence::note::{VerifierKey, open_checkpoint};
+use crate::evidence::receipt::{self, Inclusion, Receipt};
+use crate::storage::receipt::StoredReceipt;
+use crate::storage::{self, AnyConnection, StoreError, tile};
+use crate::crypto::PublicKey;
+use crate::crypto::keyring::KeyPurpose;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How many tiles one view keeps at hand.
+const MOST_TILES: usize = 4096;
+
+/// A tenant's tree at one checkpoint; gives the path of any receipt in it.
+#[derive(Debug)]
+pub struct Tree {
+    tenant: TenantSlug,
+    size: u64,
+    root: Hash,
+    checkpoint: Arc<str>,
+    key: Arc<str>,
+    tiles: HashMap<(u32, u64), Arc<Vec<Hash>>>,
+}
+
+impl Tree {
+    /// The tree as last committed.
+    pub fn now(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<Option<Self>, StoreError> {
+        let Some(head) = storage::head::find(connection, tenant)? else { return Ok(None) };
+        let Some(origin) = storage::tenant::find(connection, tenant)?.map(|tenant| tenant.origin) else { return Ok(None) };
+        let corrupt = |detail: String| StoreError::Corrupt { place: "heads.checkpoint", detail };
+        let key = storage::key::of_tenant(connection, tenant)?
+            .into_iter()
+            .filter(|key| key.purpose == KeyPurpose::Log.as_str())
+            .filter_map(|key| <[u8; 32]>::try_from(key.public?.as_slice()).ok())
+            .filter_map(|public| VerifierKey::new(&origin, PublicKey(public)).ok())
+            .find_map(|key| Some((open_checkpoint(&head.checkpoint, &key).ok()?, key)));
+        let (opened, key) = key.ok_or_else(|| corrupt("no log key of the tenant signed it".into()))?;
+        Ok(Some(Self {
+            tenant: tenant.clone(),
+            size: opened.size,
+            root: opened.root,
+            checkpoint: head.checkpoint.into(),
+            key: key.to_string().into(),
+            tiles: HashMap::new(),
+        }))
+    }
+
+    /// How many leaves it has.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The root.
+    pub fn root(&self) -> Hash {
+        self.root
+    }
+
+    /// The signed checkpoint.
+    pub fn checkpoint(&self) -> &str {
+        &self.checkpoint
+    }
+
+    /// The key that signed it, as C2SP writes verifier keys.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// A receipt with its path in this tree; an error if the tree does not hold it.
+    pub fn receipt(&mut self, connection: &mut AnyConnection, stored: &StoredReceipt) -> Result<Receipt, StoreError> {
+        let path = merkle::path(stored.log_index, self.size, |level, index| self.node(connection, level, index))?;
+        Ok(Receipt {
+            body: stored.body.clone(),
+            hash: stored.hash,
+            auth: stored.auth,
+            merkle: Inclusion {
+                index: stored.log_index,
+                size: self.size,
+                root: self.root,
+                path,
+                checkpoint: self.checkpoint.clone(),
+                key: self.key.clone(),
+            },
+        })
+    }
+
+    /// The hash of a complete subtree of 2^level leaves.
+    fn node(&mut self, connection: &mut AnyConnection, level: u32, index: u64) -> Result<Hash, StoreError> {
+        let (tile_level, inside) = (level / 8, level % 8);
+        let width = 1u64 << inside;
+        let first = index.saturating_mul(width);
+        let (tile, offset) = (first / tile::WIDTH, first % tile::WIDTH);
+        let hashes = self.tile(connection, tile_level, tile)?;
+        let range = usize::try_from(offset).ok().zip(usize::try_from(offset + width).ok());
+        let nodes = range.and_then(|(from, until)| hashes.get(from..until));
+        let nodes = nodes.ok_or_else(|| StoreError::Corrupt {
+            place: "tiles",
+            detail: format!("tile {tile_level}/{tile} has {} hashes", hashes.len()),
+        })?;
+        Ok(merkle_root_of(nodes))
+    }
+
+    /// A tile's hashes: read when full, computed from what lies below it at the right edge.
+    fn tile(&mut self, connection: &mut AnyConnection, level: u32, number: u64) -> Result<Arc<Vec<Hash>>, StoreError> {
+        if let Some(tile) = self.tiles.get(&(level, number)) {
+            return Ok(tile.clone());
+        }
+        let hashes = match tile::find(connection, &self.tenant, level, number)? {
+            Some(hashes) => hashes,
+            None => self.right_edge(connection, level, number)?,
+        };
+        if self.tiles.len() >= MOST_TILES {
+            self.tiles.clear();
+        }
+        let hashes = Arc::new(hashes);
+        self.tiles.insert((level, number), hashes.clone());
+        Ok(hashes)
+    }
+
+    fn right_edge(&mut self, connection: &mut AnyConnection, level: u32, number: u64) -> Result<Vec<Hash>, StoreError> {
+        let first = number.saturating_mul(tile::WIDTH);
+        let end = first.saturating_add(tile::WIDTH);
+        if level == 0 {
+            let leaves = storage::receipt::leaves(connection, &self.tenant, first, end.min(self.size))?;
+            return Ok(leaves.iter().map(|(hash, auth)| receipt::leaf(hash, auth)).collect());
+        }
+        let complete = self.size.checked_shr(8 * level).unwrap_or(0);
+        (first..end.min(complete))
+            .map(|below| self.tile(connection, level - 1, below).map(|tile| merkle_root_of(&tile)))
+            .collect()
+    }
+}
+
+/// The root of a power of two of sibling nodes.
+fn merkle_root_of(nodes: &[Hash]) -> Hash {
+    match nodes {
+        [] => Hash::ZERO,
+        [one] => *one,
+        more => {
+            let (left, right) = more.split_at(more.len() / 2);
+            merkle::node_hash(&merkle_root_of(left), &merkle_root_of(right))
+        }
+    }
+}

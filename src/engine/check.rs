@@ -1,0 +1,157 @@
+//! What is odd about a document that is well formed: clauses that do nothing, or less than they seem to.
+
+use super::compare::refused_outright;
+use super::document::{
+    Clause, Condition, CounterpartyTest, CountryTest, Effect, MandateDocument, PolicyDocument, ResourceTest,
+};
+use crate::domain::{IntentPattern, Scope, Timestamp};
+
+/// Something that is allowed and probably not meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Warning {
+    /// JSON Pointer to the place.
+    pub pointer: String,
+    /// What is odd about it, in lower case.
+    pub message: String,
+}
+
+impl Warning {
+    fn at(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { pointer: pointer.into(), message: message.into() }
+    }
+}
+
+/// What is odd about a mandate that would go live at `now`, in document order.
+pub fn check_mandate(document: &MandateDocument, now: Timestamp) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if !document.scopes.contains(Scope::ActionRequest) {
+        warnings.push(Warning::at("/scopes", "without `action:request` every action is refused"));
+    }
+    if let Some(until) = document.valid.and_then(|valid| valid.until)
+        && until <= now
+    {
+        warnings.push(Warning::at("/valid/until", format!("`{until}` has passed: every action is refused")));
+    }
+    let can_allow = |clause: &Clause| {
+        clause.is_allowance()
+            && hindrance(clause, &document.clauses).is_none()
+            && contradiction(clause).is_none()
+    };
+    if !document.clauses.iter().any(can_allow) {
+        warnings.push(Warning::at("/clauses", "no clause can ever allow anything"));
+    }
+    for (index, clause) in document.clauses.iter().enumerate() {
+        let pointer = format!("/clauses/{index}");
+        if clause.is_allowance() && clause.intent == IntentPattern::Any {
+            let message = "it allows every intent, also those that do not exist yet";
+            warnings.push(Warning::at(format!("{pointer}/intent"), message));
+        }
+        check_clause(clause, &document.clauses, &pointer, &mut warnings);
+        if let Some(other) = freer(clause, &document.clauses) {
+            let message =
+                format!("its conditions bound nothing: clause `{}` allows the same without any", other.id);
+            warnings.push(Warning::at(format!("{pointer}/when"), message));
+        }
+    }
+    warnings
+}
+
+/// What is odd about a policy, in document order; pointers are those of the form with `rule_sets`.
+pub fn check_policy(document: &PolicyDocument) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for (set_index, set) in document.rule_sets.iter().enumerate() {
+        for (index, clause) in set.clauses.iter().enumerate() {
+            let pointer = format!("/rule_sets/{set_index}/clauses/{index}");
+            check_clause(clause, &set.clauses, &pointer, &mut warnings);
+            if clause.is_allowance() && clause.when.is_empty() {
+                let message =
+                    "a policy never allows by itself: without conditions this ceiling bounds nothing";
+                warnings.push(Warning::at(pointer, message));
+            }
+        }
+    }
+    warnings
+}
+
+fn check_clause(clause: &Clause, all: &[Clause], pointer: &str, warnings: &mut Vec<Warning>) {
+    if let Some(fact) = contradiction(clause) {
+        let message = format!("no {fact} can meet these conditions together");
+        warnings.push(Warning::at(format!("{pointer}/when/{fact}"), message));
+    }
+    if clause.is_allowance() {
+        if let Some((other, does)) = hindrance(clause, all) {
+            let message = format!("it can never allow anything: clause `{}` {does} all it names", other.id);
+            warnings.push(Warning::at(pointer, message));
+        }
+        return;
+    }
+    let mut named = Vec::new();
+    for fact in clause.when.iter().filter_map(fact_that_may_be_missing) {
+        if !named.contains(&fact) {
+            let message = format!("it does not act on an action without {fact}");
+            warnings.push(Warning::at(format!("{pointer}/when/{fact}"), message));
+            named.push(fact);
+        }
+    }
+}
+
+/// The clause that stands before an allowance on everything it names, and what it does.
+fn hindrance<'a>(clause: &Clause, all: &'a [Clause]) -> Option<(&'a Clause, &'static str)> {
+    let escalates = |other: &&Clause| {
+        other.effect == Effect::Escalate && other.when.is_empty() && other.intent.covers(&clause.intent)
+    };
+    refused_outright(all, &clause.intent)
+        .map(|other| (other, "refuses"))
+        .or_else(|| all.iter().find(escalates).map(|other| (other, "escalates")))
+}
+
+/// Another allowance that has no conditions and names all that this one does.
+fn freer<'a>(clause: &Clause, all: &'a [Clause]) -> Option<&'a Clause> {
+    let bounded = clause.is_allowance() && !clause.when.is_empty();
+    all.iter().find(|other| {
+        bounded && other.is_allowance() && other.when.is_empty() && other.intent.covers(&clause.intent)
+    })
+}
+
+/// The fact that no value could have, if the conditions of a clause contradict each other.
+fn contradiction(clause: &Clause) -> Option<&'static str> {
+    let pairs = || clause.when.iter().flat_map(|one| clause.when.iter().map(move |other| (one, other)));
+    pairs().find_map(|(one, other)| match (one, other) {
+        (
+            Condition::Counterparty(CounterpartyTest::In(listed)),
+            Condition::Counterparty(CounterpartyTest::NotIn(excluded)),
+        ) => listed.is_subset(excluded).then_some("counterparty"),
+        (Condition::Country(CountryTest::In(listed)), Condition::Country(CountryTest::NotIn(excluded))) => {
+            listed.is_subset(excluded).then_some("country")
+        }
+        (
+            Condition::Resource(ResourceTest::In(listed)),
+            Condition::Resource(ResourceTest::NotIn(excluded)),
+        ) => listed.is_subset(excluded).then_some("resource"),
+        (
+            Condition::Resource(ResourceTest::In(listed)),
+            Condition::Resource(ResourceTest::Prefix(prefix)),
+        ) => {
+            let none_fits = listed.iter().all(|name| !name.as_str().starts_with(prefix.as_str()));
+            none_fits.then_some("resource")
+        }
+        (
+            Condition::Amount(_)
+            | Condition::Counterparty(_)
+            | Condition::Country(_)
+            | Condition::Resource(_)
+            | Condition::Untrusted(_),
+            _,
+        ) => None,
+    })
+}
+
+fn fact_that_may_be_missing(condition: &Condition) -> Option<&'static str> {
+    match condition {
+        Condition::Amount(_) => Some("amount"),
+        Condition::Counterparty(_) => Some("counterparty"),
+        Condition::Country(_) => Some("country"),
+        Condition::Resource(_) => Some("resource"),
+        Condition::Untrusted(_) => None,
+    }
+}

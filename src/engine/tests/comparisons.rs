@@ -1,0 +1,220 @@
+//! Is it narrower? Pairs of documents and what changes between them, by hand.
+
+use super::*;
+use crate::engine::{Change, check_mandate, check_policy, clauses_within, compare, compare_policies};
+use Change::{Mixed, Narrowed, Unchanged, Widened};
+
+fn base() -> Value {
+    json!({
+        "scopes": ["action:request", "call:read"],
+        "valid": {"from": "2026-11-01T00:00:00Z", "until": "2027-02-01T00:00:00Z"},
+        "counterparties": [{"id": "acct:1", "at_most": {"value": "50", "currency": "EUR"}}],
+        "clauses": [
+            {"id": "A", "intent": "pay", "effect": "allow", "title": "Small payments",
+             "when": {"amount": {"at_most": {"value": "100", "currency": "EUR"}},
+                      "counterparty": {"known": true}, "country": {"in": ["DE", "NL"]}}},
+            {"id": "B", "intent": "mail.*", "effect": "allow"},
+            {"id": "R", "intent": "account.*", "effect": "refuse"},
+            {"id": "E", "intent": "mail.send", "effect": "escalate", "when": {"resource": {"prefix": "list:"}}}
+        ]
+    })
+}
+
+/// The base with the value at a pointer replaced.
+fn changed(pointer: &str, by: Value) -> MandateDocument {
+    let mut value = base();
+    let (parent, member) = pointer.rsplit_once('/').unwrap();
+    match value.pointer_mut(parent).unwrap() {
+        Value::Object(members) => {
+            members.insert(member.to_owned(), by);
+        }
+        Value::Array(items) if member == "-" => items.push(by),
+        Value::Array(items) => items[member.parse::<usize>().unwrap()] = by,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => panic!("{pointer}"),
+    }
+    mandate(value)
+}
+
+fn without(pointer: &str) -> MandateDocument {
+    let mut value = base();
+    let (parent, member) = pointer.rsplit_once('/').unwrap();
+    match value.pointer_mut(parent).unwrap() {
+        Value::Object(members) => drop(members.remove(member).unwrap()),
+        Value::Array(items) => drop(items.remove(member.parse().unwrap())),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => panic!("{pointer}"),
+    }
+    mandate(value)
+}
+
+#[test]
+fn changes_are_named_by_what_they_let_through() {
+    let refuse = |id: &str, intent: &str| json!({"id": id, "intent": intent, "effect": "refuse"});
+    let eur = |value: &str| json!({"value": value, "currency": "EUR"});
+    for (new, change, what) in [
+        (mandate(base()), Unchanged, "nothing"),
+        (changed("/clauses/0/title", json!("Other words")), Unchanged, "a title"),
+        (changed("/clauses/0/id", json!("Z")), Unchanged, "an id"),
+        (changed("/scopes", json!(["action:request"])), Narrowed, "a scope less"),
+        (changed("/scopes", json!(["action:request", "call:read", "mandate:read"])), Widened, "a scope more"),
+        (changed("/scopes", json!([])), Narrowed, "everything stopped"),
+        (changed("/valid/until", json!("2027-01-31T23:59:59Z")), Narrowed, "an earlier end"),
+        (changed("/valid/from", json!("2026-10-01T00:00:00Z")), Widened, "an earlier start"),
+        (without("/valid"), Widened, "no end"),
+        (without("/counterparties/0"), Narrowed, "nobody known"),
+        (changed("/counterparties/0/at_most", eur("40")), Narrowed, "known for less"),
+        (changed("/counterparties/0/aliases", json!(["Shop"])), Widened, "another name for someone known"),
+        (without("/clauses/0/when/amount"), Widened, "no ceiling"),
+        (changed("/clauses/0/when/amount/at_most", eur("99.99")), Narrowed, "a lower ceiling"),
+        (changed("/clauses/0/when/amount/at_most", eur("100.01")), Widened, "a higher ceiling"),
+        (
+            changed("/clauses/0/when/amount/at_most", json!({"value": "1", "currency": "USD"})),
+            Mixed,
+            "a ceiling in another currency",
+        ),
+        (changed("/clauses/0/when/country/in", json!(["DE"])), Narrowed, "a shorter list"),
+        (changed("/clauses/0/when/country/in", json!(["DE", "FR"])), Mixed, "another list"),
+        (changed("/clauses/0/when/untrusted", json!(false)), Narrowed, "one more condition"),
+        (changed("/clauses/0/otherwise", json!("refuse")), Narrowed, "a harder otherwise"),
+        (changed("/unlisted", json!("refuse")), Narrowed, "what nobody named refused"),
+        (without("/clauses/1"), Narrowed, "an allowance less"),
+        (
+            changed("/clauses/-", json!({"id": "N", "intent": "call", "effect": "allow"})),
+            Widened,
+            "an allowance more",
+        ),
+        (changed("/clauses/1/intent", json!("mail.read")), Narrowed, "an allowance of less"),
+        (without("/clauses/2"), Widened, "a refusal less"),
+        (changed("/clauses/-", refuse("N", "vote")), Narrowed, "a refusal more"),
+        (changed("/clauses/2/intent", json!("*")), Narrowed, "a refusal of everything"),
+        (without("/clauses/3/when"), Narrowed, "an escalation of more"),
+        (changed("/clauses/3/when/resource/prefix", json!("list:a")), Widened, "an escalation of less"),
+        (changed("/clauses/3/effect", json!("refuse")), Narrowed, "an escalation made a refusal"),
+        (
+            changed("/clauses/0/when", json!({"amount": {"at_most": eur("1")}})),
+            Mixed,
+            "a lower ceiling for everyone",
+        ),
+    ] {
+        let old = mandate(base());
+        assert_eq!(compare(&old, &new), change, "{what}");
+        let back = match change {
+            Narrowed => Widened,
+            Widened => Narrowed,
+            Unchanged | Mixed => change,
+        };
+        assert_eq!(compare(&new, &old), back, "{what}, taken back");
+    }
+}
+
+#[test]
+fn an_escalation_added_where_everything_else_is_refused_widens() {
+    let strict = |clauses: Value| {
+        mandate(json!({"scopes": ["action:request"], "unlisted": "refuse", "clauses": clauses}))
+    };
+    let escalation = json!([{"id": "E", "intent": "wire", "effect": "escalate"}]);
+    assert_eq!(compare(&strict(json!([])), &strict(escalation.clone())), Widened);
+    assert_eq!(compare(&terms(json!([])), &terms(escalation)), Unchanged, "unlisted escalates as well");
+}
+
+#[test]
+fn removing_an_allowance_that_refuses_otherwise_is_not_narrower() {
+    let hard = json!([{"id": "A", "intent": "pay", "effect": "allow", "otherwise": "refuse", "when": {"untrusted": false}}]);
+    assert_eq!(compare(&terms(hard), &terms(json!([]))), Mixed, "what it refused would now escalate");
+}
+
+#[test]
+fn a_policy_is_compared_through_the_rule_sets_it_selects() {
+    let general = |clauses: Value| json!({"clauses": clauses});
+    let refuse = json!([{"id": "P", "intent": "vote", "effect": "refuse"}]);
+    let german = json!({"applies": {"country": "DE"}, "clauses": []});
+    for (old, new, change) in [
+        (json!({}), general(json!([])), Unchanged),
+        (json!({}), general(refuse.clone()), Narrowed),
+        (general(refuse.clone()), json!({"rule_sets": [general(refuse.clone()), german.clone()]}), Widened),
+        (json!({}), json!({"rule_sets": [german]}), Unchanged),
+        (json!({}), json!({"unregistered": "escalate"}), Narrowed),
+        (
+            json!({}),
+            general(json!([{"id": "P", "intent": "pay", "effect": "allow", "when": {"untrusted": false}}])),
+            Narrowed,
+        ),
+        (
+            json!({"rule_sets": [{"applies": {"country": "DE"}, "clauses": refuse}]}),
+            json!({"rule_sets": [{"applies": {"country": "FR"}, "clauses": refuse}]}),
+            Mixed,
+        ),
+    ] {
+        assert_eq!(compare_policies(&policy(old.clone()), &policy(new.clone())), change, "{old} {new}");
+    }
+}
+
+#[test]
+fn a_derived_credential_may_only_add_bounds() {
+    let bounded = |most: &str| {
+        clauses(json!([{"id": "C", "intent": "pay", "effect": "allow",
+            "when": {"amount": {"at_most": {"value": most, "currency": "EUR"}}}}]))
+    };
+    let free = clauses(json!([]));
+    assert!(clauses_within(&bounded("5"), &bounded("10")));
+    assert!(!clauses_within(&bounded("11"), &bounded("10")));
+    assert!(clauses_within(&bounded("5"), &free));
+    assert!(!clauses_within(&free, &bounded("5")));
+    assert!(clauses_within(&free, &free));
+}
+
+#[test]
+fn a_mandate_check_says_what_does_nothing() {
+    let warnings = |value: Value| -> Vec<String> {
+        let found = check_mandate(&mandate(value), now());
+        found.into_iter().map(|warning| format!("{}: {}", warning.pointer, warning.message)).collect()
+    };
+    assert_eq!(
+        warnings(json!({"scopes": ["action:request"], "clauses": [
+            {"id": "A", "intent": "*", "effect": "allow"},
+            {"id": "B", "intent": "pay.card", "effect": "allow", "when": {"untrusted": false}},
+            {"id": "R", "intent": "pay.*", "effect": "refuse"},
+            {"id": "S", "intent": "mail", "effect": "escalate", "when": {"amount": {"at_most": {"value": 1, "currency": "EUR"}}}},
+            {"id": "T", "intent": "mail", "effect": "allow",
+             "when": {"resource": {"in": ["x"], "prefix": "order:"}}}
+        ]})),
+        [
+            "/clauses/0/intent: it allows every intent, also those that do not exist yet",
+            "/clauses/1: it can never allow anything: clause `R` refuses all it names",
+            "/clauses/1/when: its conditions bound nothing: clause `A` allows the same without any",
+            "/clauses/3/when/amount: it does not act on an action without amount",
+            "/clauses/4/when/resource: no resource can meet these conditions together",
+            "/clauses/4/when: its conditions bound nothing: clause `A` allows the same without any",
+        ]
+    );
+    assert_eq!(
+        warnings(json!({"scopes": [], "valid": {"until": "2026-11-30T12:00:00Z"}})),
+        [
+            "/scopes: without `action:request` every action is refused",
+            "/valid/until: `2026-11-30T12:00:00.000Z` has passed: every action is refused",
+            "/clauses: no clause can ever allow anything",
+        ]
+    );
+    assert_eq!(
+        warnings(
+            json!({"scopes": ["action:request"], "clauses": [{"id": "A", "intent": "pay", "effect": "allow"}]})
+        ),
+        [""; 0]
+    );
+}
+
+#[test]
+fn a_policy_check_says_what_does_nothing() {
+    let found = check_policy(&policy(json!({"clauses": [
+        {"id": "P", "intent": "pay", "effect": "allow"},
+        {"id": "Q", "intent": "mail", "effect": "refuse", "when": {"country": {"in": ["FR"]}}}
+    ]})));
+    let found: Vec<_> =
+        found.into_iter().map(|warning| format!("{}: {}", warning.pointer, warning.message)).collect();
+    assert_eq!(
+        found,
+        [
+            "/rule_sets/0/clauses/0: a policy never allows by itself: without conditions this ceiling bounds nothing",
+            "/rule_sets/0/clauses/1/when/country: it does not act on an action without country",
+        ]
+    );
+}

@@ -1,0 +1,59 @@
+//! How much was verified, and what that leaves unsaid.
+
+/// What went by.
+#[derive(Default)]
+pub(super) struct Counts {
+    pub(super) receipts: u64,
+    pub(super) exports: u64,
+    pub(super) checkpoints: u64,
+    pub(super) lines: u64,
+    /// Receipts outside any export.
+    pub(super) loose: u64,
+    /// Receipts without the documents they hash.
+    pub(super) bare: u64,
+    /// Answers whose members are not the output document.
+    pub(super) uncovered: u64,
+    /// Commitments without an opening.
+    pub(super) closed: u64,
+    /// The size of the checkpoint that was given.
+    pub(super) outside_size: Option<u64>,
+    /// Receipts whose path leads to a tree of another size than that.
+    pub(super) other_sizes: u64,
+}
+
+impl Counts {
+    /// What the reader should know beside the verdict.
+    pub(super) fn remarks(&self, key_is_the_files_own: bool) -> Vec<String> {
+        let counted =
+            |count: u64, before: &str, after: &str| (count > 0).then(|| format!("{before}{count}{after}"));
+        let own_key = "the key in the file was used: give one you know from elsewhere with --key";
+        [
+            key_is_the_files_own.then(|| own_key.to_owned()),
+            counted(
+                self.loose,
+                "completeness is not shown: ",
+                " receipts stand alone, and only an export shows that none is missing",
+            ),
+            counted(
+                self.bare,
+                "",
+                " receipts came without their documents: what was asked and answered is not checked against its hash",
+            ),
+            counted(
+                self.uncovered,
+                "of ",
+                " answers only the receipt was checked: their other members are not the document it covers",
+            ),
+            counted(self.closed, "", " commitments have no content beside them: erased or not handed out"),
+            counted(
+                self.other_sizes,
+                "",
+                " receipts lead to checkpoints of another size than the one given: that these are of one history \
+                 is not shown without a consistency path",
+            ),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}

@@ -1,0 +1,180 @@
+//! An export being read: every line belongs to it, in order, and the manifest says the same.
+
+use super::receipt::{Documents, Keys, check_origin};
+use super::report::{Fault, same};
+use crate::crypto::sha256;
+use crate::domain::{Chain, Hash};
+use crate::evidence::{
+    canonical,
+    export::{ChainSpan, Header, Manifest, Tally},
+    line::Line,
+    note::Checkpoint,
+    receipt::{Kind, Receipt},
+};
+use serde_json::Value;
+
+/// An export whose header was read and whose manifest was not.
+pub(super) struct OpenExport {
+    header: Header,
+    header_hash: Hash,
+    tally: Tally,
+}
+
+/// What a line turned out to be.
+#[derive(PartialEq, Eq)]
+pub(super) enum Place {
+    /// One of the lines between.
+    Between,
+    /// The manifest: the export is whole.
+    Last,
+}
+
+impl OpenExport {
+    /// Reads a header and checks what it says by itself.
+    pub(super) fn begin(value: &Value, keys: &mut Keys) -> Result<(Self, Checkpoint), Fault> {
+        let header = Header::from_json(value).map_err(|fault| Fault::shape(&fault))?;
+        let (key, checkpoint) = keys.open(&header.checkpoint, &header.key, "")?;
+        check_origin(&checkpoint, header.tenant.as_str())?;
+        same("origin", &key.name(), &&*header.origin, "its key has another name")?;
+        same("size", &checkpoint.size, &header.size, "its checkpoint has another size")?;
+        same("root", &checkpoint.root, &header.root, "its checkpoint has another root")?;
+        if let (Some(from), Some(until)) = (header.from, header.until)
+            && from >= until
+        {
+            return Err(Fault::new("until", format!("{until} is not after `from`, {from}")));
+        }
+        let header_hash = sha256(&canonical::to_vec(value));
+        Ok((Self { header, header_hash, tally: Tally::default() }, checkpoint))
+    }
+
+    /// What is missing when the file ends here.
+    pub(super) fn missing_manifest(&self) -> Fault {
+        let detail = format!(
+            "export {} ends after {} lines without its manifest: it was cut",
+            self.header.export,
+            self.tally.lines()
+        );
+        Fault::new("export", detail)
+    }
+
+    /// Checks a line whose receipt holds by itself, as part of the export.
+    pub(super) fn line(&mut self, line: &Line<'_>, value: &Value) -> Result<Place, Fault> {
+        let (header, receipt) = (&self.header, &line.receipt);
+        let body = &receipt.body;
+        same("tenant", &header.tenant, &body.tenant, "the export is of another tenant")?;
+        same("merkle.key", &header.key, &receipt.merkle.key, "the header names another key")?;
+        if receipt.merkle.size < header.size {
+            let detail =
+                format!("its path leads to {} leaves, the header has {}", receipt.merkle.size, header.size);
+            return Err(Fault::new("merkle.size", detail));
+        }
+        if body.kind == Kind::Export && Manifest::is_of(line.output, header.export) {
+            self.check_manifest(line)?;
+            return Ok(Place::Last);
+        }
+        self.check_window(receipt)?;
+        self.check_order(receipt)?;
+        self.tally.add(body, receipt.hash, sha256(&canonical::to_vec(value)));
+        Ok(Place::Between)
+    }
+
+    /// Fails unless the line says it is of this export.
+    pub(super) fn check_id(&self, line: &Line<'_>) -> Result<(), Fault> {
+        let found = line.export.map_or_else(|| "absent".to_owned(), |id| id.to_string());
+        same("export", &self.header.export.to_string(), &found, "the line is not of this export")
+    }
+
+    fn check_window(&self, receipt: &Receipt) -> Result<(), Fault> {
+        let (header, body) = (&self.header, &receipt.body);
+        if header.from.is_some_and(|from| body.at < from)
+            || header.until.is_some_and(|until| body.at >= until)
+        {
+            let edge = |at: Option<_>| {
+                at.map_or_else(|| "…".to_owned(), |at: crate::domain::Timestamp| at.to_string())
+            };
+            let detail =
+                format!("outside the export's time, {} to {}", edge(header.from), edge(header.until));
+            return Err(Fault::differs("at", "a time inside", body.at, detail));
+        }
+        if body.credential != Some(header.credential) && body.chain != Chain::Credential(header.credential) {
+            let found = body.credential.map_or_else(|| "absent".to_owned(), |id| id.to_string());
+            return Err(Fault::differs(
+                "credential",
+                header.credential,
+                found,
+                "the export is of another credential",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Each chain goes on where it stopped; without `from` it starts at its beginning.
+    fn check_order(&self, receipt: &Receipt) -> Result<(), Fault> {
+        let body = &receipt.body;
+        match self.tally.span(body.chain) {
+            Some(before) => {
+                let detail = "a line is missing, repeated or out of order";
+                same("seq", &before.last_seq.saturating_add(1), &body.seq, detail)?;
+                same(
+                    "prev",
+                    &before.last_hash,
+                    &body.prev,
+                    "it does not link to the line before it in its chain",
+                )
+            }
+            None if self.header.from.is_none() => same(
+                "seq",
+                &0,
+                &body.seq,
+                "the export starts at the beginning and lines before this one are missing",
+            ),
+            None => Ok(()),
+        }
+    }
+
+    /// No digest covers the manifest's own line, so nothing may stand on it that can be taken away.
+    fn check_manifest(&self, line: &Line<'_>) -> Result<(), Fault> {
+        if line.content.is_some() {
+            return Err(Fault::new("content", "the manifest's line has none"));
+        }
+        let stated =
+            Manifest::from_json(line.output).map_err(|fault| Fault::shape(&fault.under("/output")))?;
+        let found = self.tally.manifest(self.header.export, self.header_hash);
+        let of = "the manifest states another value than the lines of the file give";
+        same("output.header", &found.header, &stated.header, "the header is not the one the manifest is of")?;
+        same("output.lines", &found.lines, &stated.lines, of)?;
+        same("output.chains", &spans(&found.chains), &spans(&stated.chains), of)?;
+        same("output.first", &shown(found.first), &shown(stated.first), of)?;
+        same("output.last", &shown(found.last), &shown(stated.last), of)?;
+        same("output.digest", &found.digest, &stated.digest, of)?;
+        if line.receipt.body.at < self.header.at {
+            return Err(Fault::new(
+                "at",
+                format!("the manifest is older than the header, {}", self.header.at),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The documents of a line, for the checks of its receipt.
+pub(super) fn documents<'a>(line: &Line<'a>) -> Documents<'a> {
+    Documents { input: Some(line.input), output: Some(line.output), content: line.content }
+}
+
+fn shown(hash: Option<Hash>) -> String {
+    hash.map_or_else(|| "null".to_owned(), |hash| hash.to_string())
+}
+
+fn spans(chains: &[(Chain, ChainSpan)]) -> String {
+    let texts: Vec<_> = chains
+        .iter()
+        .map(|(chain, span)| {
+            format!(
+                "{chain} {}-{} ({} lines, last {})",
+                span.first_seq, span.last_seq, span.lines, span.last_hash
+            )
+        })
+        .collect();
+    texts.join("; ")
+}

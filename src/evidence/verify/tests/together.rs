@@ -1,0 +1,89 @@
+//! Several files, keys and checkpoints that must be of one history.
+
+use super::*;
+
+#[test]
+fn with_a_key_given_any_other_fails() {
+    let (log, forged) = (TestLog::with_calls(4), {
+        let mut forged = TestLog::new(2);
+        forged.call(1, 0);
+        forged
+    });
+    let options = || Options { key: Some(log.key()), checkpoint: None };
+    let report = run(&[("a", log.receipt_json(0, 4).to_string())], options());
+    assert_held(&report);
+    assert_eq!(report.key_used, KeyUsed::Given(log.key().to_string()));
+    assert_held(&one(forged.receipt_json(0, 1).to_string()));
+    assert_fails_at(&run(&[("a", forged.receipt_json(0, 1).to_string())], options()), "merkle.key");
+    let mut forged = forged;
+    assert_fails_at(&run(&[("a", forged.export(1, None, None))], options()), "key");
+}
+
+#[test]
+fn forks_between_files_are_found() {
+    let log = TestLog::with_calls(6);
+    let mut fork = log.clone();
+    let mut honest = log.clone();
+    honest.call(1, 40);
+    fork.call(1, 41);
+    // Same place of chain and log, two stories, both under the log's own signature.
+    let pair = |left: Value, right: Value| {
+        run(&[("left", left.to_string()), ("right", right.to_string())], Options::default())
+    };
+    assert_fails_at(&pair(honest.receipt_json(6, 7), fork.receipt_json(6, 7)), "hash");
+    // A later receipt links to the story that the file does not tell.
+    honest.call(1, 42);
+    assert_fails_at(&pair(honest.receipt_json(7, 8), fork.receipt_json(6, 7)), "hash");
+    assert_fails_at(&pair(fork.receipt_json(6, 7), honest.receipt_json(7, 8)), "prev");
+    // The same leaf of the log, in two chains.
+    let (mut left, mut right) = (log.clone(), log.clone());
+    left.call(1, 40);
+    right.call(2, 40);
+    assert_fails_at(&pair(left.receipt_json(6, 7), right.receipt_json(6, 7)), "merkle.index");
+    // Two roots for one size, shown by receipts that both stories share.
+    assert_fails_at(&pair(left.receipt_json(0, 7), right.receipt_json(2, 7)), "merkle.root");
+}
+
+#[test]
+fn a_checkpoint_from_outside_counts_for_every_receipt() {
+    let mut log = TestLog::with_calls(6);
+    let given =
+        |log: &TestLog, size| Options { key: None, checkpoint: Some(("head".into(), log.checkpoint(size))) };
+    let export = log.export(1, None, None);
+    let report = run(&[("export", export.clone())], given(&log, 6));
+    assert_held(&report);
+    assert_eq!(report.checkpoints, 1);
+    assert!(
+        report.notes.iter().any(|note| note.starts_with("1 receipts lead to checkpoints of another size"))
+    );
+
+    let mut rewritten = log.clone();
+    rewritten.call(1, 50);
+    log.call(1, 51);
+    assert_fails_at(&run(&[("a", log.receipt_json(2, 8).to_string())], given(&rewritten, 8)), "merkle.root");
+
+    let mut other = TestLog::new(2);
+    other.call(1, 0);
+    assert_fails_at(&run(&[("a", log.receipt_json(2, 8).to_string())], given(&other, 1)), "checkpoint");
+    let both = [("a", log.receipt_json(2, 8).to_string()), ("b", other.receipt_json(0, 1).to_string())];
+    let failure = run(&both, given(&log, 7)).failure.unwrap();
+    assert_eq!((failure.field.as_str(), failure.file.as_str()), ("merkle.key", "b"));
+}
+
+#[test]
+fn a_file_may_be_a_checkpoint() {
+    let log = TestLog::with_calls(6);
+    let receipt = log.receipt_json(2, 6).to_string();
+    for files in [
+        [("head", log.checkpoint(6)), ("a", receipt.clone())],
+        [("a", receipt.clone()), ("head", log.checkpoint(6))],
+    ] {
+        let report = run(&files, Options::default());
+        assert_held(&report);
+        assert_eq!(report.checkpoints, 1);
+    }
+    assert_held(&run(&[("head", log.checkpoint(3))], Options { key: Some(log.key()), checkpoint: None }));
+    assert_fails_at(&one(log.checkpoint(3)), "checkpoint");
+    let forged = log.checkpoint(6).replacen("\n6\n", "\n7\n", 1);
+    assert_fails_at(&run(&[("a", receipt), ("head", forged)], Options::default()), "checkpoint");
+}

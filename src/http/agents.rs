@@ -1,0 +1,315 @@
+//! Agents and their credentials.
+
+use super::request::{self, Query, has_leaf, path_id};
+use super::{Problem, body};
+use crate::actions::credential::{self as act, Given, Terms};
+use crate::actions::{agent as act_agent, Error};
+use crate::app::App;
+use crate::committer::{Sealed, entropy};
+use crate::crypto::secret::{Secret, SecretKind};
+use crate::domain::{AgentId, AgentKind, CredentialId, Duration, Label, Malformed, Scope, Scopes};
+use crate::engine::CredentialClauses;
+use crate::storage::agent::{self, Agent};
+use crate::storage::credential::{self, Credential};
+use crate::storage::access::Subject;
+use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde_json::{Value, json};
+
+/// The most scopes a list may name, so that a long one is refused before it is read.
+const MOST_SCOPES: usize = 64;
+
+/// Registers an agent.
+pub(super) async fn create(
+    app: web::Data<App>,
+    request: HttpRequest,
+    mut payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let person = request::person(&app, &request).await?;
+    let mut members = body::object(&request, &mut payload).await?;
+    let name: Label = members.parsed_required("name")?;
+    let kind: AgentKind = members.parsed_required("kind")?;
+    members.finish("name, kind")?;
+    let tenant = person.tenant.clone();
+    let sealed = app.committer.act(tenant, move |books| act_agent::create(books, &person, name, kind)).await??;
+    has_leaf(&request);
+    let (agent, stored) = &sealed.value;
+    let mut answer = describe_agent(agent);
+    super::insert(&mut answer, "receipt", sealed.receipt(stored).map(|receipt| receipt.to_json()));
+    Ok(HttpResponse::Created().json(answer))
+}
+
+/// Lists the person's agents.
+pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let person = request::person(&app, &request).await?;
+    let query = Query::read(&request, &["limit", "cursor"])?;
+    let (limit, cursor) = (query.limit()?, query.text("cursor").map(str::to_owned));
+    let agents = app
+        .read(move |connection| agent::page(connection, &person.tenant, person.id, cursor.as_deref(), limit))
+        .await?;
+    let cursor = agents.last().map(|last| last.id.to_string());
+    Ok(super::page(agents.iter().map(describe_agent).collect(), cursor, limit))
+}
+
+/// Retires an agent, and every credential with it.
+pub(super) async fn retire(
+    app: web::Data<App>,
+    request: HttpRequest,
+    path: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let person = request::person(&app, &request).await?;
+    let id: AgentId = path_id(&path, "agent")?;
+    let tenant = person.tenant.clone();
+    let sealed = app.committer.urgent(tenant, move |books| act_agent::retire(books, &person, id)).await??;
+    has_leaf(&request);
+    app.decisions_changed();
+    Ok(HttpResponse::Ok().json(json!({"receipt": sealed.receipt(&sealed.value).map(|receipt| receipt.to_json())})))
+}
+
+fn describe_agent(agent: &Agent) -> Value {
+    json!({
+        "id": agent.id,
+        "name": agent.name,
+        "kind": agent.kind,
+        "created_at": agent.created_at,
+        "retired_at": agent.retired_at,
+    })
+}
+
+/// Gives an agent a credential.
+pub(super) async fn give(
+    app: web::Data<App>,
+    request: HttpRequest,
+    path: web::Path<String>,
+    mut payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let person = request::person(&app, &request).await?;
+    let agent: AgentId = path_id(&path, "agent")?;
+    let (terms, secret) = terms(body::object(&request, &mut payload).await?, true)?;
+    let tenant = person.tenant.clone();
+    let sealed = app.committer.act(tenant, move |books| act::create(books, &person, agent, terms)).await??;
+    has_leaf(&request);
+    Ok(given(&sealed, &secret))
+}
+
+/// Derives a narrower credential for a sub-agent.
+pub(super) async fn derive(
+    app: web::Data<App>,
+    request: HttpRequest,
+    mut payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let caller = request::agent(&app, &request).await?;
+    let (terms, secret) = terms(body::object(&request, &mut payload).await?, false)?;
+    let tenant = caller.tenant.clone();
+    let sealed = app.committer.act(tenant, move |books| act::derive(books, &caller, terms)).await??;
+    has_leaf(&request);
+    Ok(given(&sealed, &secret))
+}
+
+/// Reads the terms of a credential to be made.
+fn terms(mut members: body::Members, may_have_purpose: bool) -> Result<(Terms, Secret), Problem> {
+    let label: Label = members.parsed_required("label")?;
+    let scopes = scopes(members.take("scopes"))?;
+    let seconds: Option<i64> = members.optional("expires_in")?;
+    let clauses = members
+        .take("clauses")
+        .map(|value| CredentialClauses::read(&value).map_err(|malformed| malformed.under("/clauses")))
+        .transpose()?;
+    let country = members.parsed("country")?;
+    let purpose: Option<Label> = if may_have_purpose { members.parsed("purpose")? } else { None };
+    members.finish(if may_have_purpose {
+        "label, scopes, expires_in, clauses, country, purpose"
+    } else {
+        "label, scopes, expires_in, clauses, country"
+    })?;
+    let secret = Secret::generate(SecretKind::Client, entropy::bytes());
+    let terms = Terms {
+        label,
+        scopes,
+        lifetime: seconds.map(Duration::seconds),
+        clauses,
+        country,
+        purpose,
+        secret_digest: secret.digest(),
+    };
+    Ok((terms, secret))
+}
+
+/// Reads a list of scopes, each at its own place.
+fn scopes(value: Option<Value>) -> Result<Scopes, Problem> {
+    let names = match value {
+        Some(Value::Array(names)) => names,
+        Some(other) => return Err(Malformed::at("/scopes", format!("`{other}` is not a list of scopes")).into()),
+        None => return Err(Malformed::whole("member `scopes` is missing").into()),
+    };
+    if names.len() > MOST_SCOPES {
+        return Err(Malformed::at("/scopes", format!("{} scopes are named, {MOST_SCOPES} may be", names.len())).into());
+    }
+    let mut scopes = Scopes::NONE;
+    for (position, name) in names.iter().enumerate() {
+        let pointer = format!("/scopes/{position}");
+        let text = name.as_str().ok_or_else(|| Malformed::at(pointer.clone(), format!("`{name}` is not a scope")))?;
+        let scope: Scope = text.parse().map_err(|detail: String| Malformed::at(pointer.clone(), detail))?;
+        if scope == Scope::MandateWrite {
+            return Err(Error::ScopeWithheld { pointer }.into());
+        }
+        if scopes.contains(scope) {
+            return Err(Malformed::at(pointer, format!("`{scope}` stands twice")).into());
+        }
+        scopes = scopes.with(scope);
+    }
+    Ok(scopes)
+}
+
+/// A credential just made, with the secret that is shown this once.
+fn given(sealed: &Sealed<Given>, secret: &Secret) -> HttpResponse {
+    let given = &sealed.value;
+    HttpResponse::Created().json(json!({
+        "id": given.credential.id,
+        "agent": given.credential.agent,
+        "parent": given.credential.parent,
+        "label": given.credential.label,
+        "token": given.token,
+        "token_type": "Bearer",
+        "client_secret": secret.expose(),
+        "scopes": given.credential.scopes,
+        "expires_at": given.token_expires_at,
+        "credential_expires_at": given.credential.expires_at,
+        "receipt": sealed.receipt(&given.stored).map(|receipt| receipt.to_json()),
+    }))
+}
+
+/// Lists the person's credentials.
+pub(super) async fn list_credentials(app: web::Data<App>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let person = request::person(&app, &request).await?;
+    let query = Query::read(&request, &["limit", "cursor"])?;
+    let (limit, cursor) = (query.limit()?, query.text("cursor").map(str::to_owned));
+    let credentials = app
+        .read(move |connection| credential::page(connection, &person.tenant, person.id, cursor.as_deref(), limit))
+        .await?;
+    let cursor = credentials.last().map(|last| last.id.to_string());
+    Ok(super::page(credentials.iter().map(describe).collect(), cursor, limit))
+}
+
+/// Revokes a credential, and its children with it.
+pub(super) async fn revoke(
+    app: web::Data<App>,
+    request: HttpRequest,
+    path: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let person = request::person(&app, &request).await?;
+    let id: CredentialId = path_id(&path, "credential")?;
+    let tenant = person.tenant.clone();
+    let sealed = app.committer.urgent(tenant, move |books| act::revoke(books, &person, id)).await??;
+    has_leaf(&request);
+    app.decisions_changed();
+    Ok(HttpResponse::Ok().json(json!({"receipt": sealed.receipt(&sealed.value).map(|receipt| receipt.to_json())})))
+}
+
+fn describe(credential: &Credential) -> Value {
+    json!({
+        "id": credential.id,
+        "agent": credential.agent,
+        "parent": credential.parent,
+        "label": credential.label,
+        "scopes": credential.scopes,
+        "clauses": credential.clauses.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok()),
+        "country": credential.country,
+        "purpose": credential.purpose,
+        "created_at": credential.created_at,
+        "expires_at": credential.expires_at,
+        "revoked_at": credential.revoked.as_ref().map(|revoked| revoked.at),
+    })
+}
+
+/// `POST /oauth/token`: renews an agent's token with credential id and secret (RFC 6749 §4.4). Its errors are
+/// OAuth's own.
+pub(super) async fn token(
+    app: web::Data<App>,
+    request: HttpRequest,
+    mut payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let body = body::bytes(&mut payload).await?;
+    let Some(asked) = token_request(&request, &body) else {
+        return Ok(oauth_error(StatusCode::BAD_REQUEST, "invalid_request", "send grant_type, client_id and client_secret, each once"));
+    };
+    if asked.grant_type != "client_credentials" {
+        return Ok(oauth_error(StatusCode::BAD_REQUEST, "unsupported_grant_type", "client_credentials is taken"));
+    }
+    let wrong = || oauth_error(StatusCode::UNAUTHORIZED, "invalid_client", "credential or secret is not right");
+    let (Ok(id), Ok(secret)) = (asked.client_id.parse::<CredentialId>(), Secret::parse(&asked.client_secret)) else {
+        return Ok(wrong());
+    };
+    let found = app.read(move |connection| credential::find_anywhere(connection, id)).await?;
+    let Some(found) = found.filter(|found| secret.matches(&found.secret_digest)) else { return Ok(wrong()) };
+    request::attribute(&request, &found.tenant, Subject::of_credential(found.id, found.agent, found.principal));
+    app.limits.call(found.id)?;
+    let scopes = match asked.scope.as_deref().map(Scopes::from_space_separated).transpose() {
+        Ok(scopes) => scopes.filter(|scopes| !scopes.is_empty()),
+        Err(detail) => return Ok(oauth_error(StatusCode::BAD_REQUEST, "invalid_scope", &detail)),
+    };
+    match app.committer.act(found.tenant, move |books| act::renew(books, id, scopes)).await? {
+        Ok(sealed) => Ok(HttpResponse::Ok().insert_header(("pragma", "no-cache")).json(json!({
+            "access_token": sealed.value.token,
+            "token_type": "Bearer",
+            "expires_in": sealed.value.expires_in,
+            "scope": sealed.value.scopes.to_string(),
+        }))),
+        Err(Error::Dead(_) | Error::Unknown) => Ok(wrong()),
+        Err(Error::ScopeWithheld { .. }) => Ok(oauth_error(
+            StatusCode::BAD_REQUEST,
+            "invalid_scope",
+            "mandate:write belongs to people alone and is given to no agent",
+        )),
+        Err(Error::Malformed(malformed)) => {
+            Ok(oauth_error(StatusCode::BAD_REQUEST, "invalid_scope", &malformed.to_string()))
+        }
+        Err(other) => Err(other.into()),
+    }
+}
+
+struct TokenRequest {
+    grant_type: String,
+    client_id: String,
+    client_secret: String,
+    scope: Option<String>,
+}
+
+/// The form's members, and id and secret from the `Authorization` header where they stand there; each once.
+fn token_request(request: &HttpRequest, body: &[u8]) -> Option<TokenRequest> {
+    use base64::Engine;
+    let text = std::str::from_utf8(body).ok()?;
+    let pairs: Vec<(String, String)> = web::Query::from_query(text).ok()?.into_inner();
+    let one = |name: &str| -> Result<Option<String>, ()> {
+        let mut values = pairs.iter().filter(|(found, _)| found == name).map(|(_, value)| value.clone());
+        let value = values.next();
+        if values.next().is_some() { Err(()) } else { Ok(value) }
+    };
+    let basic = request
+        .headers()
+        .get(actix_web::http::header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok()?.strip_prefix("Basic "))
+        .and_then(|encoded| base64::engine::general_purpose::STANDARD.decode(encoded).ok())
+        .and_then(|bytes| String::from_utf8(bytes).ok());
+    let (id, secret) = match &basic {
+        Some(pair) => {
+            let (id, secret) = pair.split_once(':')?;
+            (Some(id.to_owned()), Some(secret.to_owned()))
+        }
+        None => (one("client_id").ok()?, one("client_secret").ok()?),
+    };
+    Some(TokenRequest {
+        grant_type: one("grant_type").ok()??,
+        client_id: id?,
+        client_secret: secret?,
+        scope: one("scope").ok()?,
+    })
+}
+
+fn oauth_error(status: StatusCode, error: &str, description: &str) -> HttpResponse {
+    let mut response = HttpResponse::build(status);
+    if status == StatusCode::UNAUTHORIZED {
+        response.insert_header((actix_web::http::header::WWW_AUTHENTICATE, "Basic realm=\"procura\""));
+    }
+    response.json(json!({"error": error, "error_description": description}))
+}

@@ -1,0 +1,73 @@
+//! What every response gets: a request id, headers that keep browsers strict, and a row of the call log.
+
+use super::Problem;
+use super::request::Attribution;
+use crate::app::App;
+use crate::committer::{Access, clock, entropy};
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{self, HeaderName, HeaderValue};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage, web};
+use std::borrow::Cow;
+
+/// Nothing from elsewhere, no frames, no inline anything.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+    connect-src 'self'; form-action 'self'; base-uri 'none'; object-src 'none'; frame-ancestors 'none'";
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const LONGEST_REQUEST_ID: usize = 128;
+
+/// Wraps every request.
+pub(super) async fn wrap(
+    app: web::Data<App>,
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let given = request.headers().get(REQUEST_ID).filter(|id| is_request_id(id)).cloned();
+    let mut response = next.call(request).await?;
+    list(&app, &response);
+    let id = given.or_else(|| HeaderValue::from_str(&hex::encode(entropy::bytes::<12>())).ok());
+    let headers = response.headers_mut();
+    if let Some(id) = id {
+        headers.insert(REQUEST_ID, id);
+    }
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    if !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    if app.is_https {
+        let year = HeaderValue::from_static("max-age=31536000; includeSubDomains");
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
+    }
+    Ok(response)
+}
+
+fn is_request_id(id: &HeaderValue) -> bool {
+    id.len() <= LONGEST_REQUEST_ID && id.as_bytes().iter().all(u8::is_ascii_graphic)
+}
+
+/// Lists the call against whoever made it, unless it recorded a leaf.
+fn list<B>(app: &App, response: &ServiceResponse<B>) {
+    let request = response.request();
+    let extensions = request.extensions();
+    let Some(attribution) = extensions.get::<Attribution>().filter(|attribution| !attribution.has_leaf) else { return };
+    let detail = response.response().error().and_then(|error| error.as_error::<Problem>()).map(Problem::note);
+    app.committer.list(Access {
+        tenant: attribution.tenant.clone(),
+        subject: attribution.subject,
+        at: clock::now(),
+        method: Cow::Owned(request.method().to_string()),
+        route: Cow::Owned(request.match_pattern().unwrap_or_else(|| "unknown".to_owned())),
+        status: response.status().as_u16(),
+        detail,
+    });
+}

@@ -1,0 +1,275 @@
+//! Everything that is not an answer, as problem details (RFC 9457): the one place where errors become responses.
+
+use crate::actions::Error;
+use crate::app::{CallerError, TooMany};
+use crate::committer::{Life, Unavailable};
+use crate::crypto::password::Busy;
+use crate::domain::{Fault, Malformed, Outcome};
+use crate::storage::StoreError;
+use actix_web::http::{StatusCode, header};
+use actix_web::{HttpResponse, ResponseError};
+use serde_json::{Map, Value, json};
+use std::fmt;
+
+/// A problem, ready to be sent.
+#[derive(Debug)]
+pub struct Problem {
+    status: StatusCode,
+    kind: &'static str,
+    title: &'static str,
+    detail: String,
+    errors: Vec<Fault>,
+    members: Map<String, Value>,
+    retry_after_seconds: Option<i64>,
+    challenge: Option<String>,
+}
+
+impl Problem {
+    /// A problem of a kind: its name in `type`, and its title, which is the same for every instance.
+    pub fn new(status: StatusCode, kind: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            status,
+            kind,
+            title,
+            detail: detail.into(),
+            errors: Vec::new(),
+            members: Map::new(),
+            retry_after_seconds: None,
+            challenge: None,
+        }
+    }
+
+    /// There is no such thing, or not for this caller.
+    pub fn not_found(what: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not-found", "Not found", format!("there is no such {what}"))
+    }
+
+    /// What was sent could not be read at all.
+    pub fn unreadable(malformed: Malformed) -> Self {
+        Self::malformed(StatusCode::BAD_REQUEST, malformed)
+    }
+
+    /// A body of another media type than the endpoint takes.
+    pub fn media_type(found: &str, allowed: &str) -> Self {
+        let detail = format!("`{}` was sent, {allowed} is taken", found.escape_debug());
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media-type", "Media type not taken", detail)
+    }
+
+    /// A conflict with what is there.
+    pub fn conflict(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "conflict", "Conflict with what is there", detail)
+    }
+
+    fn malformed(status: StatusCode, malformed: Malformed) -> Self {
+        let mut problem = Self::new(status, "malformed", "The request does not fit", malformed.to_string());
+        problem.errors = malformed.faults;
+        problem
+    }
+
+    fn unauthorized(detail: impl Into<String>) -> Self {
+        let mut problem =
+            Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "No valid credential was presented", detail);
+        problem.challenge = Some("Bearer realm=\"procura\", error=\"invalid_token\"".into());
+        problem
+    }
+
+    /// Adds a member to the problem.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: Value) -> Self {
+        self.members.insert(name.to_owned(), value);
+        self
+    }
+
+    /// The status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The kind and the title.
+    pub fn title(&self) -> &'static str {
+        self.title
+    }
+
+    /// What is wrong, for the person.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// What is wrong, place by place.
+    pub fn errors(&self) -> &[Fault] {
+        &self.errors
+    }
+
+    /// What the call log keeps of it: the kind and the places, never the values.
+    pub fn note(&self) -> String {
+        let places: Vec<&str> =
+            self.errors.iter().map(|fault| fault.pointer.as_str()).filter(|pointer| !pointer.is_empty()).take(8).collect();
+        if places.is_empty() { self.kind.to_owned() } else { format!("{}: {}", self.kind, places.join(" ")) }
+    }
+
+    /// The problem as JSON.
+    pub fn to_json(&self) -> Value {
+        let mut object = self.members.clone();
+        object.insert("type".into(), json!(format!("/problems/{}", self.kind)));
+        object.insert("title".into(), json!(self.title));
+        object.insert("status".into(), json!(self.status.as_u16()));
+        object.insert("detail".into(), json!(self.detail));
+        if !self.errors.is_empty() {
+            let errors: Vec<Value> = self
+                .errors
+                .iter()
+                .map(|fault| json!({"pointer": fault.pointer, "detail": fault.detail}))
+                .collect();
+            object.insert("errors".into(), Value::Array(errors));
+        }
+        Value::Object(object)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.detail)
+    }
+}
+
+impl ResponseError for Problem {
+    fn status_code(&self) -> StatusCode {
+        self.status
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status);
+        if let Some(challenge) = &self.challenge {
+            response.insert_header((header::WWW_AUTHENTICATE, challenge.as_str()));
+        }
+        if let Some(seconds) = self.retry_after_seconds {
+            response.insert_header((header::RETRY_AFTER, seconds.to_string()));
+        }
+        response.content_type("application/problem+json").body(self.to_json().to_string())
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Malformed(malformed) => Self::malformed(StatusCode::UNPROCESSABLE_ENTITY, malformed),
+            Error::NotFound(what) => Self::not_found(what),
+            Error::Forbidden(detail) => Self::new(StatusCode::FORBIDDEN, "forbidden", "Not allowed", detail),
+            Error::InsufficientScope(scope) => {
+                let detail = format!("this needs the scope `{scope}`, which the caller does not have");
+                let mut problem =
+                    Self::new(StatusCode::FORBIDDEN, "insufficient-scope", "The scope does not reach", detail);
+                problem.challenge =
+                    Some(format!("Bearer realm=\"procura\", error=\"insufficient_scope\", scope=\"{scope}\""));
+                problem
+            }
+            Error::ScopeWithheld { pointer } => {
+                let detail = "`mandate:write` belongs to people alone and is given to no agent";
+                let mut problem =
+                    Self::new(StatusCode::UNPROCESSABLE_ENTITY, "scope-withheld", "A scope no agent is given", detail);
+                problem.errors = vec![Fault { pointer, detail: detail.to_owned() }];
+                problem
+            }
+            Error::Dead(life) => Self::unauthorized(match life {
+                Life::Expired { at } => format!("the credential expired at {at}"),
+                Life::Revoked { at } => format!("the credential was revoked at {at}"),
+                Life::Retired { at } => format!("the agent was retired at {at}"),
+                Life::Live => "the credential cannot be used".to_owned(),
+            }),
+            Error::Unknown => Self::unauthorized("the token's credential is unknown"),
+            Error::StepUp { act } => {
+                let detail = format!("{act} needs a sign-in of the last 5 minutes: sign in again");
+                Self::new(StatusCode::FORBIDDEN, "step-up-required", "A fresh sign-in is needed", detail)
+            }
+            Error::Conflict(detail) => Self::conflict(detail),
+            Error::Stale { live } => Self::new(
+                StatusCode::PRECONDITION_FAILED,
+                "stale",
+                "Another version is live",
+                format!("version {live} is live: read it and decide again"),
+            )
+            .with("live_version", json!(live)),
+            Error::KeyReused { first_used } => Self::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "idempotency-key-reused",
+                "The idempotency key was used for another request",
+                format!("this Idempotency-Key was used at {first_used} for another request"),
+            ),
+            Error::MandateTooOld { live, asked } => Self::new(
+                StatusCode::CONFLICT,
+                "mandate-too-old",
+                "The live mandate is older than asked for",
+                format!("mandate version {live} is live, at least {asked} was asked for"),
+            )
+            .with("live_version", json!(live)),
+            Error::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(%error, "the database failed a request");
+        unavailable("unavailable", "The service cannot answer now", "the database did not answer: try again", 1)
+    }
+}
+
+impl From<Unavailable> for Problem {
+    fn from(why: Unavailable) -> Self {
+        let (detail, wait) = match why {
+            Unavailable::LogDown => ("the log cannot be written, and without a record there is no answer", 1),
+            Unavailable::TooLate => ("the record was not durable in time, and without a record there is no answer", 1),
+            Unavailable::Overloaded => ("too many calls are waiting to be recorded", 1),
+            Unavailable::Stopping => ("the service is stopping", 2),
+        };
+        unavailable("log-unavailable", "Nothing can be recorded now", detail, wait)
+            .with("outcome", json!(Outcome::Refuse))
+    }
+}
+
+fn unavailable(kind: &'static str, title: &'static str, detail: &str, wait: i64) -> Problem {
+    let mut problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, kind, title, detail);
+    problem.retry_after_seconds = Some(wait);
+    problem
+}
+
+impl From<TooMany> for Problem {
+    fn from(limit: TooMany) -> Self {
+        let seconds = limit.retry_after_seconds;
+        let detail = format!("too many tries: try again in {seconds} s");
+        let mut problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many", "Too many tries", detail);
+        problem.retry_after_seconds = Some(seconds);
+        problem
+    }
+}
+
+impl From<Busy> for Problem {
+    fn from(_: Busy) -> Self {
+        TooMany { retry_after_seconds: 1 }.into()
+    }
+}
+
+impl From<Malformed> for Problem {
+    fn from(malformed: Malformed) -> Self {
+        Error::Malformed(malformed).into()
+    }
+}
+
+impl From<CallerError> for Problem {
+    fn from(error: CallerError) -> Self {
+        match error {
+            CallerError::Missing => {
+                let mut problem = Self::unauthorized("no bearer token was sent");
+                problem.challenge = Some("Bearer realm=\"procura\"".into());
+                problem
+            }
+            CallerError::Unattributable(detail) => {
+                tracing::info!(reason = detail, "a token that says nothing was refused");
+                metrics::counter!("procura_unattributable_tokens_total").increment(1);
+                Self::unauthorized(detail)
+            }
+            CallerError::Dead { detail, .. } => Self::unauthorized(detail),
+            CallerError::Store(error) => error.into(),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What handlers read of a request besides its body: who calls, preconditions, paging.
+
+use super::Problem;
+use crate::actions::Error;
+use crate::actions::caller::{AgentCaller, Operator, Person};
+use crate::app::{App, Caller, CallerError};
+use crate::domain::{Malformed, TenantSlug, Timestamp};
+use crate::storage::access::Subject;
+use actix_web::http::header;
+use actix_web::{HttpMessage, HttpRequest};
+use std::collections::HashMap;
+
+/// Against whom a call is listed, unless it has a leaf of its own.
+#[derive(Debug, Clone)]
+pub struct Attribution {
+    /// Whose tenant.
+    pub tenant: TenantSlug,
+    /// Whose call.
+    pub subject: Subject,
+    /// Whether the call recorded a leaf.
+    pub has_leaf: bool,
+}
+
+/// Says whose call this is.
+pub fn attribute(request: &HttpRequest, tenant: &TenantSlug, subject: Subject) {
+    request.extensions_mut().insert(Attribution { tenant: tenant.clone(), subject, has_leaf: false });
+}
+
+/// Says that the call recorded a leaf of its own.
+pub fn has_leaf(request: &HttpRequest) {
+    if let Some(attribution) = request.extensions_mut().get_mut::<Attribution>() {
+        attribution.has_leaf = true;
+    }
+}
+
+/// The bearer token of a request.
+pub fn bearer(request: &HttpRequest) -> Option<&str> {
+    let value = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// Whoever calls; the call is recorded against them, also where their credential is dead.
+pub async fn caller(app: &App, request: &HttpRequest) -> Result<Caller, Problem> {
+    match app.caller(bearer(request)).await {
+        Ok(caller) => {
+            attribute(request, caller.tenant(), caller.subject());
+            if let Caller::Agent(agent) = &caller {
+                app.limits.call(agent.presented.credential)?;
+            }
+            Ok(caller)
+        }
+        Err(error) => {
+            if let CallerError::Dead { tenant, subject, .. } = &error {
+                attribute(request, tenant, *subject);
+            }
+            Err(error.into())
+        }
+    }
+}
+
+/// A person; an agent is refused.
+pub async fn person(app: &App, request: &HttpRequest) -> Result<Person, Problem> {
+    match caller(app, request).await? {
+        Caller::Person(person) => Ok(*person),
+        Caller::Agent(_) => Err(Error::Forbidden("only a signed-in person may do this".into()).into()),
+    }
+}
+
+/// An operator.
+pub async fn operator(app: &App, request: &HttpRequest) -> Result<Operator, Problem> {
+    Ok(person(app, request).await?.operator()?)
+}
+
+/// An agent; a person is refused.
+pub async fn agent(app: &App, request: &HttpRequest) -> Result<AgentCaller, Problem> {
+    match caller(app, request).await? {
+        Caller::Agent(agent) => Ok(*agent),
+        Caller::Person(_) => Err(Error::Forbidden("only an agent may do this".into()).into()),
+    }
+}
+
+/// The version named by `If-Match: "n"`; 428 without one.
+pub fn if_match(request: &HttpRequest) -> Result<u64, Problem> {
+    optional_if_match(request)?.ok_or_else(|| {
+        Problem::new(
+            actix_web::http::StatusCode::PRECONDITION_REQUIRED,
+            "precondition-required",
+            "Say which version you saw",
+            "send If-Match with the version you read, such as If-Match: \"3\"",
+        )
+    })
+}
+
+/// The version named by `If-Match`, if there is one.
+pub fn optional_if_match(request: &HttpRequest) -> Result<Option<u64>, Problem> {
+    let Some(value) = request.headers().get(header::IF_MATCH) else { return Ok(None) };
+    let text = value.to_str().unwrap_or_default().trim();
+    let version = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).and_then(|digits| digits.parse().ok());
+    version.map(Some).ok_or_else(|| {
+        let detail = format!("If-Match `{}` is not a version in quotes, such as \"3\"", text.escape_debug());
+        Malformed::whole(detail).into()
+    })
+}
+
+/// The query's members; each may stand once.
+#[derive(Debug)]
+pub struct Query(HashMap<String, String>);
+
+impl Query {
+    /// Reads the query string; unknown or repeated members are refused by name.
+    pub fn read(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Problem> {
+        let pairs: Vec<(String, String)> = actix_web::web::Query::from_query(request.query_string())
+            .map_err(|error| Problem::unreadable(Malformed::whole(format!("the query: {error}"))))?
+            .into_inner();
+        let mut members = HashMap::new();
+        for (name, value) in pairs {
+            let shown: String = name.chars().take(64).collect();
+            if !allowed.contains(&name.as_str()) {
+                let detail = format!("unknown parameter `{}`, allowed: {}", shown.escape_debug(), allowed.join(", "));
+                return Err(Malformed::whole(detail).into());
+            }
+            if members.insert(name, value).is_some() {
+                return Err(Malformed::whole(format!("parameter `{}` stands twice", shown.escape_debug())).into());
+            }
+        }
+        Ok(Self(members))
+    }
+
+    /// A parameter as text, if it is there and not empty.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// A parameter, parsed by its type's own grammar.
+    pub fn parsed<T: std::str::FromStr<Err = String>>(&self, name: &str) -> Result<Option<T>, Malformed> {
+        self.text(name)
+            .map(|text| text.parse().map_err(|detail| Malformed::whole(format!("parameter `{name}`: {detail}"))))
+            .transpose()
+    }
+
+    /// A parameter that is a whole number within bounds.
+    pub fn number(&self, name: &str, usual: i64, least: i64, most: i64) -> Result<i64, Malformed> {
+        let Some(text) = self.text(name) else { return Ok(usual) };
+        text.parse::<i64>().ok().filter(|number| (least..=most).contains(number)).ok_or_else(|| {
+            Malformed::whole(format!("parameter `{name}`: `{}` is not a number from {least} to {most}", text.escape_debug()))
+        })
+    }
+
+    /// `limit`: how many entries a page has.
+    pub fn limit(&self) -> Result<i64, Malformed> {
+        self.number("limit", 50, 1, 500)
+    }
+
+    /// A time.
+    pub fn time(&self, name: &str) -> Result<Option<Timestamp>, Malformed> {
+        self.parsed(name)
+    }
+}
+
+/// An id in a path; what does not parse is not there.
+pub fn path_id<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, Problem> {
+    text.parse().map_err(|_| Problem::not_found(what))
+}

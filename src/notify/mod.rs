@@ -1,0 +1,3 @@
+//! Telling people: what mail says, and how it leaves.
+
+pub mod compose;
