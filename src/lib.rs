@@ -9,3 +9,4 @@ pub mod engine;
 pub mod evidence;
 pub mod notify;
 pub mod storage;
+pub mod web;

@@ -158,7 +158,24 @@ mod tests {
 
     #[test]
     fn the_plain_text_reads_as_written() {
-        insta::assert_snapshot!(mail(DecisionKind::Action, "Ada").text, @"");
+        insta::assert_snapshot!(mail(DecisionKind::Action, "Ada").text, @r"
+        Hello Ada,
+
+        an agent of yours asked for something your mandate does not allow by itself:
+
+            payments.refund
+
+        It waits for your yes or no until 2 Nov 2026, 10:00 UTC.
+        What exactly was asked is on its page:
+
+            https://procura.example/queue/dec_01m6b8te80081040g2081040g2
+
+        This mail cannot approve anything, and neither can a reply to it: you decide on
+        that page, signed in. Without an answer the request ends by itself and nothing happens.
+
+        Procura, acme-emea
+        dec_01m6b8te80081040g2081040g2
+        ");
     }
 
     #[test]
