@@ -129,8 +129,13 @@ mod tests {
             reason: None,
             used_index: None,
         };
-        decision_opened(&tenant, &person, &decision, &format!("https://procura.example/queue/{}", decision.id))
-            .unwrap()
+        decision_opened(
+            &tenant,
+            &person,
+            &decision,
+            &format!("https://procura.example/queue/{}", decision.id),
+        )
+        .unwrap()
     }
 
     #[test]
@@ -152,7 +157,9 @@ mod tests {
                     assert!(body.contains(said), "{said} in {body}");
                 }
             }
-            assert!(!mail.html.contains("<form") && !mail.html.contains("<script") && !mail.html.contains("<img"));
+            assert!(
+                !mail.html.contains("<form") && !mail.html.contains("<script") && !mail.html.contains("<img")
+            );
         }
     }
 

@@ -311,7 +311,9 @@ fn suspicion(word: &str) -> Suspicion {
     }
     let is_counted = |c: &char| {
         !is_hidden(*c)
-            && (c.is_alphabetic() || get_general_category(*c) == GeneralCategory::DecimalNumber || is_mark(*c))
+            && (c.is_alphabetic()
+                || get_general_category(*c) == GeneralCategory::DecimalNumber
+                || is_mark(*c))
     };
     let letters: String = word.chars().filter(is_counted).collect();
     if letters.is_ascii() {

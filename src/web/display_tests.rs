@@ -13,7 +13,9 @@ fn read(html: &str) -> String {
             _ => {}
         }
     }
-    for (entity, character) in [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")] {
+    for (entity, character) in
+        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")]
+    {
         out = out.replace(entity, character);
     }
     out
@@ -124,7 +126,7 @@ fn nothing_is_pushed_out_of_sight() {
 
 #[test]
 fn a_long_text_says_how_long_it_is() {
-    assert!(block(&"word ".repeat(60).trim_end().to_owned()).to_string().contains("299 characters"));
+    assert!(block("word ".repeat(60).trim_end()).to_string().contains("299 characters"));
     assert!(!line("short").to_string().contains("characters"));
 }
 
@@ -135,7 +137,9 @@ fn look_alikes_are_marked_and_ordinary_words_are_not() {
     assert!(mixed.contains("mixed or unusual letters"));
     assert!(line("сору").to_string().contains("letters that look like Latin ones"), "all of it Cyrillic");
     assert!(line("𝗽𝗮𝘆").to_string().contains("<mark>"), "mathematical letters");
-    for ordinary in ["café", "Иван", "naïve cœur", "kırmızı", "日本のデータ", "m²", "使用API接口", "Ελλάδα", "5 €"] {
+    for ordinary in
+        ["café", "Иван", "naïve cœur", "kırmızı", "日本のデータ", "m²", "使用API接口", "Ελλάδα", "5 €"]
+    {
         assert!(!line(ordinary).to_string().contains("<mark>"), "{ordinary}");
     }
     assert!(line("שלום").to_string().contains("right to left"));
@@ -146,6 +150,9 @@ fn look_alikes_are_marked_and_ordinary_words_are_not() {
 #[test]
 fn json_is_indented_and_inert() {
     let shown = json(&serde_json::json!({"to": "<b>\u{202E}"})).to_string();
-    assert!(shown.starts_with("<bdi class=\"said block code\">{<br>  &quot;to&quot;: &quot;&lt;b&gt;"), "{shown}");
+    assert!(
+        shown.starts_with("<bdi class=\"said block code\">{<br>  &quot;to&quot;: &quot;&lt;b&gt;"),
+        "{shown}"
+    );
     assert!(shown.contains("\\u{202E}</span>&quot;<br>}"));
 }

@@ -75,8 +75,12 @@ fn half_sentence(condition: &Condition) -> String {
     match condition {
         Condition::Amount(AmountTest::AtMost(amount)) => format!("the amount is at most {amount}"),
         Condition::Counterparty(CounterpartyTest::Known(true)) => "I know the counterparty".to_owned(),
-        Condition::Counterparty(CounterpartyTest::Known(false)) => "I do not know the counterparty".to_owned(),
-        Condition::Counterparty(CounterpartyTest::In(names)) => format!("the counterparty is {}", one_of(names)),
+        Condition::Counterparty(CounterpartyTest::Known(false)) => {
+            "I do not know the counterparty".to_owned()
+        }
+        Condition::Counterparty(CounterpartyTest::In(names)) => {
+            format!("the counterparty is {}", one_of(names))
+        }
         Condition::Counterparty(CounterpartyTest::NotIn(names)) => {
             format!("the counterparty is not {}", one_of(names))
         }

@@ -192,7 +192,10 @@ impl Asked {
                 confidence: evidence.confidence.as_ref().map(ToString::to_string),
                 cites: evidence.cites.iter().map(display::name).collect(),
             }),
-            arguments: described.arguments.as_ref().map(|arguments| display::json(&Value::from(arguments.clone()))),
+            arguments: described
+                .arguments
+                .as_ref()
+                .map(|arguments| display::json(&Value::from(arguments.clone()))),
             attachment: described.attachment.as_ref().map(Attachment::new),
         }
     }
@@ -207,7 +210,8 @@ impl Attachment {
                 rest.remove(name);
                 Some(text.as_str())
             }
-            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) | None => None,
+            Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_))
+            | None => None,
         };
         let (kind, from, text) = (take("kind"), take("from"), take("text"));
         Self {

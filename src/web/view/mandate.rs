@@ -35,7 +35,9 @@ pub struct MandatePage {
 
 impl MandatePage {
     /// The scopes, the rule for what is unlisted, the sentences and the known of a document.
-    pub fn parts(document: &MandateDocument) -> (Vec<ScopeChoice>, bool, Vec<ClauseSentence>, Vec<KnownLine>) {
+    pub fn parts(
+        document: &MandateDocument,
+    ) -> (Vec<ScopeChoice>, bool, Vec<ClauseSentence>, Vec<KnownLine>) {
         let refuses_unlisted = match document.unlisted {
             Unlisted::Refuse => true,
             Unlisted::Escalate => false,

@@ -71,7 +71,9 @@ fn tags(html: &str) -> Vec<Tag> {
 fn skeleton(html: &str) -> Vec<(String, Vec<String>)> {
     tags(html)
         .into_iter()
-        .filter(|tag| !matches!(tag.name.as_str(), "span" | "/span" | "mark" | "/mark" | "br" | "bdi" | "/bdi"))
+        .filter(|tag| {
+            !matches!(tag.name.as_str(), "span" | "/span" | "mark" | "/mark" | "br" | "bdi" | "/bdi")
+        })
         .map(|tag| (tag.name, tag.attributes.into_iter().map(|(name, _)| name).collect()))
         .collect()
 }
@@ -109,11 +111,14 @@ fn nothing_from_outside_becomes_markup() {
 fn no_page_holds_script_style_or_an_event_attribute() {
     for (name, page) in ATTACKS.into_iter().chain([""]).flat_map(pages) {
         for tag in tags(&page) {
-            assert!(!["script", "style", "iframe", "object", "embed", "base", "img", "svg"].contains(&&*tag.name));
+            assert!(
+                !["script", "style", "iframe", "object", "embed", "base", "img", "svg"].contains(&&*tag.name)
+            );
             for (attribute, value) in &tag.attributes {
                 assert!(attribute != "style" && !attribute.starts_with("on"), "{name}: {tag:?}");
                 if ["href", "action", "src"].contains(&attribute.as_str()) {
-                    let is_local = value.starts_with('/') && !value.starts_with("//") || value.starts_with('#');
+                    let is_local =
+                        value.starts_with('/') && !value.starts_with("//") || value.starts_with('#');
                     assert!(is_local, "{name}: {tag:?}");
                 }
             }
@@ -141,9 +146,13 @@ fn every_form_that_changes_something_posts_the_hidden_token() {
     for (name, page) in pages("") {
         let page = page.split("<form").skip(1);
         for form in page.map(|rest| rest.split("</form>").next().unwrap()) {
-            let is_post = form.starts_with(" method=\"post\"") || form.starts_with(" class=\"card\" method=\"post\"");
+            let is_post =
+                form.starts_with(" method=\"post\"") || form.starts_with(" class=\"card\" method=\"post\"");
             if is_post {
-                assert!(form.contains("<input type=\"hidden\" name=\"csrf\" value=\"kq0Zr3vXw1\">"), "{name}: {form}");
+                assert!(
+                    form.contains("<input type=\"hidden\" name=\"csrf\" value=\"kq0Zr3vXw1\">"),
+                    "{name}: {form}"
+                );
                 seen += 1;
             } else {
                 assert!(form.contains("method=\"get\" action=\"/calls\""), "{name}: {form}");
@@ -166,7 +175,8 @@ fn every_field_has_a_label_and_every_id_is_used_once() {
             if is_field {
                 assert!(of_labels.contains(&tag.get("id").unwrap_or("")), "{name}: {tag:?}");
             }
-            for reference in ["for", "aria-labelledby", "aria-describedby"].iter().filter_map(|a| tag.get(a)) {
+            for reference in ["for", "aria-labelledby", "aria-describedby"].iter().filter_map(|a| tag.get(a))
+            {
                 assert!(ids.contains(&reference), "{name}: {tag:?}");
             }
         }
@@ -189,11 +199,19 @@ fn every_class_in_a_page_is_in_the_style_sheet() {
 #[test]
 fn a_decision_shows_the_typed_fields_before_any_text_of_others() {
     let page = page("decision");
-    let places: Vec<usize> = ["<dt>Amount</dt>", "240.00 EUR", "acct:cus_91", "Arguments the tool", "What raised it",
-        "IGNORE YOUR RULES", "Input hash", "name=\"input_hash\""]
-        .iter()
-        .map(|said| page.find(said).unwrap_or_else(|| panic!("{said} is missing")))
-        .collect();
+    let places: Vec<usize> = [
+        "<dt>Amount</dt>",
+        "240.00 EUR",
+        "acct:cus_91",
+        "Arguments the tool",
+        "What raised it",
+        "IGNORE YOUR RULES",
+        "Input hash",
+        "name=\"input_hash\"",
+    ]
+    .iter()
+    .map(|said| page.find(said).unwrap_or_else(|| panic!("{said} is missing")))
+    .collect();
     assert!(places.is_sorted(), "{places:?}");
 }
 

@@ -18,7 +18,12 @@ fn at(hours: i64) -> When {
 }
 
 fn frame(said: &str, section: Section) -> Frame {
-    let visitor = Visitor { name: line(said), tenant: "acme-emea".into(), csrf: CSRF.into(), open: 2 };
+    let visitor = Visitor {
+        name: line(label(said, "Ada Lovelace")),
+        tenant: "acme-emea".into(),
+        csrf: CSRF.into(),
+        open: 2,
+    };
     Frame::of(visitor, section)
 }
 
@@ -28,7 +33,10 @@ fn label<'a>(said: &'a str, kind: &'a str) -> &'a str {
 
 pub(super) fn sign_in(said: &str) -> SignInPage {
     SignInPage {
-        frame: Frame { fault: Some(line(label(said, "tenant, e-mail or password is wrong"))), ..Frame::default() },
+        frame: Frame {
+            fault: Some(line(label(said, "tenant, e-mail or password is wrong"))),
+            ..Frame::default()
+        },
         csrf: CSRF.into(),
         tenant: label(said, "acme-emea").into(),
         email: label(said, "ada@example.com").into(),
@@ -165,16 +173,17 @@ pub(super) fn mandate(said: &str) -> MandatePage {
                 pointer: format!("/clauses/0/{said}"),
                 detail: label(said, "`effekt` is no member: one of id, title, intent, effect, when").into(),
             },
-            crate::domain::Fault { pointer: String::new(), detail: label(said, "`clauses` is missing").into() },
+            crate::domain::Fault {
+                pointer: String::new(),
+                detail: label(said, "`clauses` is missing").into(),
+            },
         ],
     };
     let text = "scopes:\n  - action:request\nclauses:\n  - id: M-001\n    intent: payments.refund\n    effekt: allow\n";
-    let version = |version, change: &str, hours| VersionRow { version, change: change.into(), live_since: at(hours) };
+    let version =
+        |version, change: &str, hours| VersionRow { version, change: change.into(), live_since: at(hours) };
     MandatePage {
-        frame: Frame {
-            notice: Some(line("Version 3 is live: narrowed")),
-            ..frame(said, Section::Mandate)
-        },
+        frame: Frame { notice: Some(line("Version 3 is live: narrowed")), ..frame(said, Section::Mandate) },
         version: 3,
         live_since: at(-30),
         valid: Some((None, Some(at(2000)))),
@@ -232,7 +241,13 @@ pub(super) fn agents(said: &str) -> AgentsPage {
                     credential("crd_01kdz4qg5w3m9y8x7v6t5s4r3b", "old laptop", Standing::Revoked, -90),
                 ],
             ),
-            agent("agt_01kdz4qg5w3m9y8x7v6t5s4r3b", "Mail reader", AgentKind::Reading, Some(at(-5)), Vec::new()),
+            agent(
+                "agt_01kdz4qg5w3m9y8x7v6t5s4r3b",
+                "Mail reader",
+                AgentKind::Reading,
+                Some(at(-5)),
+                Vec::new(),
+            ),
         ],
         scopes: choices([Scope::ActionRequest, Scope::DecisionRead].into_iter().collect::<Scopes>()),
         name: said.into(),
@@ -245,7 +260,11 @@ pub(super) fn issued(said: &str) -> IssuedPage {
         agent: line(label(said, "Refund desk")),
         label: line(label(said, "support inbox")),
         id: "crd_01kdz4qg5w3m9y8x7v6t5s4r3a".into(),
-        token: format!("eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.{}.{}", "eyJzdWIi".repeat(30), "c2lnbg".repeat(14)),
+        token: format!(
+            "eyJhbGciOiJFZERTQSIsInR5cCI6ImF0K2p3dCJ9.{}.{}",
+            "eyJzdWIi".repeat(30),
+            "c2lnbg".repeat(14)
+        ),
         client_secret: "pca_7Hq2mZ0vXk9TbR4nLw8sYd3cJf6gPe1aUx5oi0Bq".into(),
         scopes: vec!["action:request", "decision:read"],
         expires: at(24),
@@ -287,7 +306,13 @@ pub(super) fn calls(said: &str) -> CallsPage {
         },
         calls: vec![
             call("payments.refund", "allow", Tone::Good, "within the mandate", -1),
-            call("payments.refund", "escalate", Tone::Waiting, "above the ceiling: 240.00 EUR asked, 100.00 EUR allowed", -2),
+            call(
+                "payments.refund",
+                "escalate",
+                Tone::Waiting,
+                "above the ceiling: 240.00 EUR asked, 100.00 EUR allowed",
+                -2,
+            ),
             call("account.close", "refuse", Tone::Bad, "forbidden by clause `M-002` of the mandate", -3),
             read,
         ],
