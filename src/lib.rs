@@ -11,3 +11,4 @@ pub mod evidence;
 pub mod http;
 pub mod notify;
 pub mod storage;
+pub mod web;
