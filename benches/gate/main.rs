@@ -1,0 +1,120 @@
+//! How fast the gate answers, beside a handler that does the same without writing anything down.
+//!
+//! Both are served by one process and called in turn, so that a slow moment of the machine falls on both. The
+//! bare handler (`POST /v1/bench/bare`) reads the same JSON, checks the same token and answers as many bytes.
+
+#![expect(clippy::print_stdout, reason = "a benchmark reports on standard output")]
+#![expect(clippy::print_stderr, reason = "progress goes to standard error")]
+
+mod load;
+mod report;
+mod server;
+
+use clap::Parser;
+use load::{Load, Stop, Target};
+use report::{Report, Round};
+use server::Server;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// What goes wrong, in words.
+type Failure = Box<dyn std::error::Error>;
+
+const MILLION: u64 = 1_000_000;
+
+/// Calls the gate as fast as it answers and reports how fast that is.
+#[derive(Debug, Parser)]
+#[command(name = "ops/bench gate")]
+struct Options {
+    /// Connections kept open, each with one call under way
+    #[arg(long, default_value_t = 64)]
+    connections: usize,
+    /// Distinct tokens, each of a credential of its own
+    #[arg(long, default_value_t = 64)]
+    tokens: usize,
+    /// Seconds a round lasts
+    #[arg(long, default_value_t = 4)]
+    seconds: u64,
+    /// Rounds of each kind
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// sqlite:PATH or postgres://…; the embedded database if left out
+    #[arg(long)]
+    database: Option<String>,
+    /// Where the server's data lies; a folder of the build if left out, which is on a disk
+    #[arg(long)]
+    data_dir: Option<PathBuf>,
+    /// The server to start; the one just built if left out
+    #[arg(long, env = "PROCURA_BENCH_BINARY", default_value = env!("CARGO_BIN_EXE_procura"))]
+    binary: PathBuf,
+    /// Goes on until the gate has answered a million calls, and reports the memory then
+    #[arg(long)]
+    million: bool,
+    /// Reports as JSON
+    #[arg(long)]
+    json: bool,
+    /// What cargo adds
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() -> ExitCode {
+    match measure(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("bench: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(options: &Options) -> Result<(), Failure> {
+    if options.connections == 0 || options.tokens == 0 || options.rounds == 0 || options.seconds == 0 {
+        return Err("connections, tokens, rounds and seconds are at least 1".into());
+    }
+    let server = Server::start(&options.binary, options.data_dir.as_deref(), options.database.as_deref())?;
+    eprintln!("making {} tokens at {}", options.tokens, server.address());
+    let tokens = server.tokens(options.tokens)?;
+    let load = Load::new(server.address(), &tokens, options.connections);
+    for target in Target::BOTH {
+        load.run(target, Stop::After(Duration::from_secs(1)))?;
+    }
+    let memory_before = server.memory()?;
+    let mut rounds = Vec::new();
+    let mut asked = 0;
+    for number in 1..=options.rounds {
+        for target in Target::BOTH {
+            let cpu_before = server.cpu()?;
+            let done = load.run(target, Stop::After(Duration::from_secs(options.seconds)))?;
+            eprintln!("round {number} of {}: {target}: {:.0} a second", options.rounds, done.rate());
+            if target == Target::Gate {
+                asked += done.calls();
+            }
+            rounds.push(Round { target, done, server_cpu: server.cpu()?.saturating_sub(cpu_before) });
+        }
+    }
+    let memory_after = server.memory()?;
+    let memory_after_million = if options.million {
+        eprintln!("going on to a million calls");
+        load.run(Target::Gate, Stop::Calls(MILLION.saturating_sub(asked)))?;
+        Some(server.memory()?)
+    } else {
+        None
+    };
+    let report = Report {
+        connections: options.connections,
+        tokens: options.tokens,
+        data: server.describe(),
+        rounds,
+        memory_before,
+        memory_after,
+        memory_after_million,
+    };
+    if options.json {
+        println!("{:#}", report.to_json());
+    } else {
+        println!("{report}");
+    }
+    server.stop()
+}

@@ -1,0 +1,172 @@
+//! The figures: rates, their ratio, how long calls took, and what the server used.
+
+use crate::load::{Done, Target};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// One round against one target.
+#[derive(Debug)]
+pub(crate) struct Round {
+    /// What was called.
+    pub(crate) target: Target,
+    /// What came of it.
+    pub(crate) done: Done,
+    /// Processor time of the server.
+    pub(crate) server_cpu: Duration,
+}
+
+/// All of it.
+#[derive(Debug)]
+pub(crate) struct Report {
+    /// Connections kept open.
+    pub(crate) connections: usize,
+    /// Distinct tokens.
+    pub(crate) tokens: usize,
+    /// Which database, where.
+    pub(crate) data: String,
+    /// The rounds, in order.
+    pub(crate) rounds: Vec<Round>,
+    /// Resident memory after warming up, in KiB.
+    pub(crate) memory_before: u64,
+    /// Resident memory after the rounds, in KiB.
+    pub(crate) memory_after: u64,
+    /// Resident memory after a million calls, in KiB.
+    pub(crate) memory_after_million: Option<u64>,
+}
+
+/// The figures of one target over all rounds.
+struct Figures {
+    rates: Vec<f64>,
+    p50: u32,
+    p99: u32,
+    largest: u32,
+    calls: u64,
+    errors: BTreeMap<u16, u64>,
+    cpu_microseconds_a_call: f64,
+}
+
+impl Figures {
+    fn median(&self) -> f64 {
+        self.rates.get(self.rates.len() / 2).copied().unwrap_or_default()
+    }
+
+    fn failed(&self) -> u64 {
+        self.errors.values().sum()
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "requests_a_second": self.median(),
+            "rounds": self.rates,
+            "p50_microseconds": self.p50,
+            "p99_microseconds": self.p99,
+            "largest_microseconds": self.largest,
+            "calls": self.calls,
+            "errors": self.errors,
+            "server_cpu_microseconds_a_call": self.cpu_microseconds_a_call,
+        })
+    }
+}
+
+impl Report {
+    fn figures(&self, target: Target) -> Figures {
+        let rounds: Vec<_> = self.rounds.iter().filter(|round| round.target == target).collect();
+        let mut rates: Vec<f64> = rounds.iter().map(|round| round.done.rate()).collect();
+        rates.sort_by(f64::total_cmp);
+        let mut times: Vec<u32> =
+            rounds.iter().flat_map(|round| round.done.microseconds.iter().copied()).collect();
+        times.sort_unstable();
+        let mut errors = BTreeMap::new();
+        for (status, count) in rounds.iter().flat_map(|round| &round.done.errors) {
+            *errors.entry(*status).or_default() += count;
+        }
+        let cpu: Duration = rounds.iter().map(|round| round.server_cpu).sum();
+        let calls = rounds.iter().map(|round| round.done.calls()).sum();
+        let divisor = f64::from(u32::try_from(calls).unwrap_or(u32::MAX).max(1));
+        Figures {
+            rates,
+            p50: percentile(&times, 50),
+            p99: percentile(&times, 99),
+            largest: times.last().copied().unwrap_or_default(),
+            calls,
+            errors,
+            cpu_microseconds_a_call: cpu.as_secs_f64() * 1e6 / divisor,
+        }
+    }
+
+    /// The machine form.
+    pub(crate) fn to_json(&self) -> Value {
+        let (gate, bare) = (self.figures(Target::Gate), self.figures(Target::Bare));
+        json!({
+            "connections": self.connections,
+            "tokens": self.tokens,
+            "data": self.data,
+            "gate": gate.to_json(),
+            "bare": bare.to_json(),
+            "ratio": gate.median() / bare.median(),
+            "memory_kib": {
+                "before": self.memory_before,
+                "after": self.memory_after,
+                "after_million": self.memory_after_million,
+            },
+        })
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (gate, bare) = (self.figures(Target::Gate), self.figures(Target::Bare));
+        writeln!(f, "{} connections, {} tokens, {}", self.connections, self.tokens, self.data)?;
+        writeln!(
+            f,
+            "{:<6}{:>12}{:>22}{:>10}{:>10}{:>10}{:>10}{:>8}{:>14}",
+            "",
+            "requests/s",
+            "slowest…fastest",
+            "p50 ms",
+            "p99 ms",
+            "most ms",
+            "calls",
+            "errors",
+            "server µs/call"
+        )?;
+        for (target, figures) in [(Target::Gate, &gate), (Target::Bare, &bare)] {
+            let slowest = figures.rates.first().copied().unwrap_or_default();
+            let fastest = figures.rates.last().copied().unwrap_or_default();
+            writeln!(
+                f,
+                "{target:<6}{:>12.0}{:>22}{:>10.2}{:>10.2}{:>10.1}{:>10}{:>8}{:>14.0}",
+                figures.median(),
+                format!("{slowest:.0}…{fastest:.0}"),
+                f64::from(figures.p50) / 1e3,
+                f64::from(figures.p99) / 1e3,
+                f64::from(figures.largest) / 1e3,
+                figures.calls,
+                figures.failed(),
+                figures.cpu_microseconds_a_call
+            )?;
+            if !figures.errors.is_empty() {
+                writeln!(f, "      errors by status: {:?}", figures.errors)?;
+            }
+        }
+        writeln!(f, "ratio {:.3} of the bare handler", gate.median() / bare.median())?;
+        write!(
+            f,
+            "resident memory {} MiB before, {} MiB after",
+            self.memory_before / 1024,
+            self.memory_after / 1024
+        )?;
+        if let Some(memory) = self.memory_after_million {
+            write!(f, ", {} MiB after a million calls", memory / 1024)?;
+        }
+        Ok(())
+    }
+}
+
+/// The value that so many of a hundred do not exceed.
+fn percentile(sorted: &[u32], percent: usize) -> u32 {
+    let index = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
+    sorted.get(index).copied().unwrap_or_default()
+}

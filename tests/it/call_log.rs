@@ -1,0 +1,110 @@
+//! The call log: what has no leaf of its own is counted exactly, and found by whom it concerns.
+
+use crate::client::in_parallel;
+use crate::database::{Db, both};
+use crate::documents::{ACTING_SCOPES, refund, small_refunds};
+use crate::log::{check_verifies, export, size};
+use crate::server::{Agent, Server, TENANT, eventually};
+use serde_json::json;
+use std::time::Duration;
+
+both!(
+    a_flood_of_refused_calls_is_counted_exactly_and_does_not_grow_the_tree,
+    calls_with_an_expired_or_revoked_token_stand_in_the_credentials_log,
+    calls_are_found_by_what_they_were,
+    a_person_sees_their_own_calls_and_compliance_the_tenants,
+);
+
+fn a_flood_of_refused_calls_is_counted_exactly_and_does_not_grow_the_tree(db: Db) {
+    const FLOOD: usize = 1200;
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::of_kind(&member, "reader", "acting", &["mandate:read"]);
+    let before = size(&server);
+    in_parallel(6, |_| {
+        for _ in 0..FLOOD / 6 {
+            agent.evaluate(&refund("1.00")).expect_problem(403);
+        }
+    });
+    let counted = format!(
+        "SELECT COALESCE(SUM(count), 0) FROM access_minutes WHERE tenant = '{TENANT}' AND credential = '{}'",
+        agent.credential
+    );
+    let mut connection = server.database().connect();
+    eventually("each refused call is counted", || {
+        connection.number(&counted) >= i64::try_from(FLOOD).unwrap()
+    });
+    assert_eq!(connection.number(&counted), i64::try_from(FLOOD).unwrap(), "counted exactly");
+    let listed = connection.number(&format!(
+        "SELECT COUNT(*) FROM accesses WHERE tenant = '{TENANT}' AND credential = '{}'",
+        agent.credential
+    ));
+    assert!(listed > 0 && listed <= 300, "{listed} rows for a flood");
+    let grown = size(&server) - before;
+    assert!(grown <= 4, "the tree grew by {grown} leaves");
+}
+
+fn calls_with_an_expired_or_revoked_token_stand_in_the_credentials_log(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let revoked = Agent::new(&member, "runner");
+    let short = json!({"label": "short", "scopes": ACTING_SCOPES, "expires_in": 1});
+    let expired = Agent::with_credential(&member, &revoked.id, &short);
+    member.delete(&format!("/v1/credentials/{}", revoked.credential)).expect(200);
+    std::thread::sleep(Duration::from_millis(1200));
+    for dead in [&revoked, &expired] {
+        dead.evaluate(&refund("1.00")).expect_problem(401);
+        dead.get("/v1/mandate").expect_problem(401);
+        eventually("both refused calls are listed", || {
+            let calls = member.all(&format!("/v1/credentials/{}/calls", dead.credential));
+            calls.iter().filter(|call| call["status"] == 401).count() == 2
+        });
+    }
+}
+
+fn calls_are_found_by_what_they_were(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let (one, two) = (Agent::new(&member, "one"), Agent::new(&member, "two"));
+    for euros in ["1.00", "2.00", "500.00"] {
+        one.evaluate(&refund(euros)).expect(200);
+    }
+    two.evaluate(&json!({"intent": "account.close"})).expect_outcome("refuse");
+    let count = |query: &str| {
+        let calls = member.all(&format!("/v1/calls?{query}"));
+        calls.iter().filter(|call| call["kind"] == "gate.evaluate").count()
+    };
+    assert_eq!(count(""), 4);
+    assert_eq!(count(&format!("credential={}", one.credential)), 3);
+    assert_eq!(count(&format!("agent={}", two.id)), 1);
+    assert_eq!(count("outcome=allow"), 2);
+    assert_eq!(count("outcome=refuse"), 1);
+    assert_eq!(count("intent=payments.refund"), 3);
+    assert_eq!(count("outcome=allow&intent=account.close"), 0);
+    assert_eq!(count("from=2020-01-01T00:00:00Z&until=2020-01-02T00:00:00Z"), 0);
+    assert_eq!(count("from=2020-01-01T00:00:00Z"), 4);
+    let misspelt = member.get("/v1/calls?outcom=allow");
+    assert!(matches!(misspelt.status, 400 | 422), "{}", misspelt.text);
+    let wrong = member.get("/v1/calls?outcome=perhaps");
+    assert!(matches!(wrong.status, 400 | 422), "{}", wrong.text);
+}
+
+fn a_person_sees_their_own_calls_and_compliance_the_tenants(db: Db) {
+    let server = Server::start(db);
+    let mine = server.member_with("m@example.test", &small_refunds());
+    let theirs = server.member_with("n@example.test", &small_refunds());
+    let agent = Agent::new(&mine, "runner");
+    let receipt = agent.evaluate(&refund("1.00")).expect_outcome("allow")["receipt"]["id"].clone();
+    let path = format!("/v1/receipts/{}", receipt.as_str().unwrap());
+    let calls = format!("/v1/credentials/{}/calls", agent.credential);
+    let compliance = server.person(TENANT, "c@example.test", &["compliance"]);
+    for allowed in [&mine, &compliance] {
+        allowed.get(&path).expect(200);
+        assert!(!allowed.all(&calls).is_empty());
+        check_verifies(&export(allowed, &agent.credential));
+    }
+    assert_eq!(theirs.get(&path).status, 404);
+    assert_eq!(theirs.get(&calls).status, 404);
+    assert_eq!(theirs.get(&format!("{calls}/export?format=jsonl")).status, 404);
+    assert!(theirs.all("/v1/calls").iter().all(|call| call["credential"] != *agent.credential));
+}

@@ -1,0 +1,192 @@
+//! Credentials: shown once, never wider than their parent, gone with it.
+
+use crate::client::Client;
+use crate::database::{Db, both};
+use crate::documents::{ACTING_SCOPES, refund, small_refunds};
+use crate::server::{Agent, Server};
+use serde_json::json;
+use std::time::Duration;
+
+both!(
+    a_derived_credential_is_never_wider_than_its_parent,
+    a_child_obeys_its_own_clauses_and_its_parents,
+    revoking_a_parent_revokes_its_children,
+    retiring_an_agent_ends_all_of_its_credentials,
+    delegation_ends_at_depth_four,
+    a_seventeenth_child_is_refused,
+    answering_agents_and_agents_without_action_request_derive_nothing,
+    an_expired_credential_is_refused,
+    a_secret_renews_the_token_until_the_credential_ends,
+    a_neighbour_cannot_give_credentials_to_my_agent,
+);
+
+fn a_derived_credential_is_never_wider_than_its_parent(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let root = Agent::new(&member, "runner");
+    let parent = json!({"label": "p", "scopes": ["action:request", "mandate:read"], "expires_in": 600,
+        "clauses": [{"id": "C-1", "intent": "payments.refund", "effect": "allow",
+            "when": {"amount": {"at_most": {"value": "20.00", "currency": "EUR"}}}}]});
+    let parent = Agent::with_credential(&member, &root.id, &parent);
+    for wider in [
+        json!({"label": "c", "scopes": ["action:request", "decision:read"]}),
+        json!({"label": "c", "scopes": ["action:request"], "expires_in": 700}),
+        json!({"label": "c", "scopes": ["action:request"], "expires_in": 90 * 24 * 3600}),
+    ] {
+        let refused = parent.post("/v1/credentials/derive", &wider);
+        refused.expect_problem(422);
+    }
+    let child = parent.derive(&json!({"label": "c", "scopes": ["action:request"]}));
+    let listed = member.all("/v1/credentials");
+    let of = |id: &str| {
+        listed.iter().find(|item| item["id"] == id).unwrap_or_else(|| panic!("{id} is not listed"))
+    };
+    let (mine, theirs) = (of(&child.credential), of(&parent.credential));
+    assert!(mine["expires_at"].as_str() <= theirs["expires_at"].as_str(), "{mine} outlives {theirs}");
+    child.evaluate(&refund("20.00")).expect_outcome("allow");
+    let above = child.evaluate(&refund("20.01"));
+    above.expect_outcome("escalate");
+    assert!(above.names("C-1"), "the parent's clauses hold for the child: {}", above.text);
+}
+
+fn a_child_obeys_its_own_clauses_and_its_parents(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let parent = Agent::new(&member, "runner");
+    let child = parent.derive(&json!({"label": "c", "scopes": ["action:request"], "clauses": [
+        {"id": "C-9", "intent": "payments.*", "effect": "refuse"}]}));
+    let refused = child.evaluate(&refund("1.00"));
+    let answer = refused.expect_outcome("refuse");
+    assert!(refused.names("C-9"), "{answer}");
+    assert_eq!(answer["receipt"]["chain"], *child.credential, "a child has a chain of its own");
+    parent.evaluate(&refund("1.00")).expect_outcome("allow");
+}
+
+fn revoking_a_parent_revokes_its_children(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let parent = Agent::new(&member, "runner");
+    let wish = json!({"label": "c", "scopes": ["action:request"]});
+    let child = parent.derive(&wish);
+    let grandchild = child.derive(&wish);
+    let bystander = Agent::new(&member, "other");
+    member.delete(&format!("/v1/credentials/{}", child.credential)).expect(200);
+    for dead in [&child, &grandchild] {
+        let refused = dead.evaluate(&refund("1.00"));
+        refused.expect_problem(401);
+        assert!(refused.header("www-authenticate").is_some_and(|challenge| challenge.starts_with("Bearer")));
+    }
+    for live in [&parent, &bystander] {
+        live.evaluate(&refund("1.00")).expect_outcome("allow");
+    }
+}
+
+fn retiring_an_agent_ends_all_of_its_credentials(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let first = Agent::new(&member, "runner");
+    let second = Agent::with_credential(&member, &first.id, &json!({"label": "2", "scopes": ACTING_SCOPES}));
+    second.evaluate(&refund("1.00")).expect_outcome("allow");
+    member.delete(&format!("/v1/agents/{}", first.id)).expect(200);
+    for dead in [&first, &second] {
+        assert_eq!(dead.evaluate(&refund("1.00")).status, 401);
+    }
+    let more = member.post(
+        &format!("/v1/agents/{}/credentials", first.id),
+        &json!({"label": "3", "scopes": ["mandate:read"]}),
+    );
+    assert!(matches!(more.status, 404 | 409 | 422), "a retired agent got a credential: {}", more.text);
+}
+
+fn delegation_ends_at_depth_four(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let wish = json!({"label": "c", "scopes": ["action:request"]});
+    let mut agent = Agent::new(&member, "runner");
+    for _ in 0..4 {
+        agent = agent.derive(&wish);
+        agent.evaluate(&refund("1.00")).expect_outcome("allow");
+    }
+    let deeper = agent.post("/v1/credentials/derive", &wish);
+    assert!(matches!(deeper.status, 403 | 409 | 422), "{}", deeper.text);
+}
+
+fn a_seventeenth_child_is_refused(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let wish = json!({"label": "c", "scopes": ["action:request"]});
+    let children: Vec<_> = (0..16).map(|_| agent.derive(&wish)).collect();
+    let refused = agent.post("/v1/credentials/derive", &wish);
+    assert!(matches!(refused.status, 403 | 409 | 422), "{}", refused.text);
+    member.delete(&format!("/v1/credentials/{}", children[0].credential)).expect(200);
+    agent.derive(&wish);
+}
+
+fn answering_agents_and_agents_without_action_request_derive_nothing(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let wish = json!({"label": "c", "scopes": ["mandate:read"]});
+    let answering = Agent::of_kind(&member, "answers", "answering", &ACTING_SCOPES);
+    let refused = answering.post("/v1/credentials/derive", &wish);
+    assert!(matches!(refused.status, 403 | 422), "{}", refused.text);
+    let without = Agent::of_kind(&member, "reads", "acting", &["mandate:read"]);
+    let refused = without.post("/v1/credentials/derive", &wish);
+    refused.expect_problem(403);
+    assert!(
+        refused.header("www-authenticate").is_some_and(|challenge| challenge.contains("insufficient_scope"))
+    );
+}
+
+fn an_expired_credential_is_refused(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let id = Agent::new(&member, "runner").id;
+    let short = json!({"label": "short", "scopes": ACTING_SCOPES, "expires_in": 2});
+    let short = Agent::with_credential(&member, &id, &short);
+    short.evaluate(&refund("1.00")).expect_outcome("allow");
+    std::thread::sleep(Duration::from_millis(2200));
+    short.evaluate(&refund("1.00")).expect_problem(401);
+    let long = json!({"label": "long", "scopes": ACTING_SCOPES, "expires_in": 91 * 24 * 3600});
+    member.post(&format!("/v1/agents/{id}/credentials"), &long).expect_problem(422);
+}
+
+fn a_secret_renews_the_token_until_the_credential_ends(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let renewed = renew(&server.client(), &agent.credential, &agent.secret).expect(200);
+    assert_eq!(
+        renewed["token_type"].as_str().map(str::to_ascii_lowercase).as_deref(),
+        Some("bearer"),
+        "{renewed}"
+    );
+    assert_eq!(renewed["expires_in"], 600, "{renewed}");
+    let token = renewed["access_token"].as_str().unwrap();
+    agent.with_token(token).evaluate(&refund("1.00")).expect_outcome("allow");
+    let wrong = renew(&server.client(), &agent.credential, "pca_0000000000000000000000000000000000000000");
+    assert_eq!(wrong.status, 401, "{}", wrong.text);
+    assert_eq!(wrong.json["error"], "invalid_client", "as RFC 6749 §5.2 says: {}", wrong.text);
+    member.delete(&format!("/v1/credentials/{}", agent.credential)).expect(200);
+    assert_eq!(renew(&server.client(), &agent.credential, &agent.secret).status, 401);
+    assert_eq!(agent.with_token(token).evaluate(&refund("1.00")).status, 401);
+}
+
+fn renew(client: &Client, id: &str, secret: &str) -> crate::client::Reply {
+    let form = format!("grant_type=client_credentials&client_id={id}&client_secret={secret}");
+    let headers = [("content-type", "application/x-www-form-urlencoded")];
+    client.send("POST", "/oauth/token", &headers, Some(form.as_bytes()))
+}
+
+fn a_neighbour_cannot_give_credentials_to_my_agent(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let neighbour = server.member_with("n@example.test", &small_refunds());
+    let wish = json!({"label": "x", "scopes": ["mandate:read"]});
+    let given = neighbour.post(&format!("/v1/agents/{}/credentials", agent.id), &wish);
+    assert_eq!(given.status, 404, "{}", given.text);
+    assert_eq!(neighbour.delete(&format!("/v1/credentials/{}", agent.credential)).status, 404);
+    assert_eq!(neighbour.delete(&format!("/v1/agents/{}", agent.id)).status, 404);
+    agent.evaluate(&refund("1.00")).expect_outcome("allow");
+}

@@ -1,0 +1,148 @@
+//! The public log, and the checks that hold for a whole log however it was written.
+
+use crate::client::Client;
+use crate::database::{Db, Store, both};
+use crate::documents::{refund, small_refunds};
+use crate::server::{Agent, Folder, Server, TENANT, procura, said};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Output;
+
+both!(anyone_reads_the_checkpoint_and_the_tiles, a_receipt_is_found_again_with_a_path_to_the_present_head);
+
+/// A receipt's row, as far as its place in chain and log goes.
+#[derive(Debug, diesel::QueryableByName)]
+pub(crate) struct Leaf {
+    #[diesel(sql_type = diesel::sql_types::BigInt)]
+    log_index: i64,
+    #[diesel(sql_type = diesel::sql_types::Text)]
+    chain: String,
+    #[diesel(sql_type = diesel::sql_types::BigInt)]
+    seq: i64,
+    #[diesel(sql_type = diesel::sql_types::Binary)]
+    prev: Vec<u8>,
+    #[diesel(sql_type = diesel::sql_types::Binary)]
+    hash: Vec<u8>,
+    #[diesel(sql_type = diesel::sql_types::BigInt)]
+    at: i64,
+}
+
+/// The whole log of the first tenant: no index left out or taken twice, no chain that forks or skips, no time
+/// that steps back. Gives its length.
+#[track_caller]
+pub(crate) fn check_whole(store: &Store) -> usize {
+    let sql = format!(
+        "SELECT log_index, chain, seq, prev, hash, at FROM receipts WHERE tenant = '{TENANT}' ORDER BY log_index"
+    );
+    let leaves: Vec<Leaf> = store.connect().load(&sql);
+    let mut heads: BTreeMap<&str, (i64, &[u8])> = BTreeMap::new();
+    let mut latest = 0;
+    for (place, leaf) in leaves.iter().enumerate() {
+        assert_eq!(leaf.log_index, i64::try_from(place).unwrap(), "the log skips or repeats an index");
+        assert!(leaf.at >= latest, "receipt {place} is older than its predecessor");
+        latest = leaf.at;
+        let (seq, prev) =
+            heads.get(&*leaf.chain).map_or((0, [0; 32].as_slice()), |(seq, hash)| (seq + 1, *hash));
+        assert_eq!(
+            (leaf.seq, &*leaf.prev),
+            (seq, prev),
+            "chain {} forks or skips at index {place}",
+            leaf.chain
+        );
+        heads.insert(&leaf.chain, (leaf.seq, &leaf.hash));
+    }
+    leaves.len()
+}
+
+/// Exports a credential's calls as its person sees them.
+#[track_caller]
+pub(crate) fn export(person: &Client, credential: &str) -> String {
+    let path = format!("/v1/credentials/{credential}/calls/export?format=jsonl");
+    let reply = person.get(&path);
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    reply.text
+}
+
+/// Runs `verify` on a file of this text.
+pub(crate) fn verify(folder: &Folder, text: &str) -> Output {
+    let file = folder.write("to-verify.jsonl", text);
+    procura(&["verify"]).arg(file).output().unwrap()
+}
+
+/// `verify` must find that all holds.
+#[track_caller]
+pub(crate) fn check_verifies(text: &str) {
+    let output = verify(&Folder::new(), text);
+    assert_eq!(output.status.code(), Some(0), "verify says: {}", said(&output));
+}
+
+/// Receipts as a file of lines.
+pub(crate) fn lines<'a>(receipts: impl IntoIterator<Item = &'a Value>) -> String {
+    receipts.into_iter().flat_map(|receipt| [receipt.to_string(), "\n".into()]).collect()
+}
+
+/// How many leaves the public log has.
+#[track_caller]
+pub(crate) fn size(server: &Server) -> u64 {
+    let checkpoint = server.client().get(&format!("/log/{TENANT}/checkpoint"));
+    assert_eq!(checkpoint.status, 200, "{}", checkpoint.text);
+    checkpoint.text.lines().nth(1).and_then(|line| line.parse().ok()).unwrap()
+}
+
+fn anyone_reads_the_checkpoint_and_the_tiles(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let answer = agent.evaluate(&refund("1.00")).expect_outcome("allow");
+    let merkle = &answer["receipt"]["merkle"];
+    let checkpoint = server.client().get(&format!("/log/{TENANT}/checkpoint"));
+    assert!(checkpoint.header("content-type").is_some_and(|kind| kind.starts_with("text/plain")));
+    let origin = checkpoint.text.lines().next().unwrap();
+    assert!(origin.ends_with(&format!("/log/{TENANT}")), "{origin}");
+    let size = checkpoint.text.lines().nth(1).unwrap().parse::<u64>().unwrap();
+    assert!(size >= merkle["size"].as_u64().unwrap());
+    let key: signed_note::StandardVerifier = {
+        let verifier = signed_note::StandardVerifier::new(merkle["key"].as_str().unwrap());
+        verifier.unwrap_or_else(|error| panic!("{} is no verifier key: {error:?}", merkle["key"]))
+    };
+    let verifiers = signed_note::VerifierList::new(vec![Box::new(key)]);
+    let note = signed_note::Note::from_bytes(checkpoint.text.as_bytes()).unwrap();
+    note.verify(&verifiers).expect("an outside reader of signed notes accepts the checkpoint");
+
+    let tile = server.client().send("GET", &format!("/log/{TENANT}/tile/0/000.p/{size}"), &[], None);
+    assert_eq!(tile.status, 200, "the partial tile of all {size} leaves");
+    let missing = server.client().get(&format!("/log/{TENANT}/tile/0/000.p/{}", size + 1));
+    assert_eq!(missing.status, 404, "there is no tile of leaves that are not there");
+    assert_eq!(server.client().get("/log/nobody/checkpoint").status, 404);
+}
+
+fn a_receipt_is_found_again_with_a_path_to_the_present_head(db: Db) {
+    let mut server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let receipts: Vec<_> = (1..=40)
+        .map(|euros| {
+            agent.evaluate(&refund(&format!("{euros}.00"))).expect_outcome("allow")["receipt"].clone()
+        })
+        .collect();
+    let before = &receipts[3];
+    let again = member.get(&format!("/v1/receipts/{}", before["id"].as_str().unwrap())).expect(200);
+    assert_eq!(again["receipt"]["hash"], before["hash"]);
+    assert!(again["receipt"]["merkle"]["size"].as_u64() > before["merkle"]["size"].as_u64(), "{again}");
+    assert_eq!(again["input"]["request"]["intent"], "payments.refund", "{again}");
+    assert_eq!(again["output"]["outcome"], "allow");
+    check_verifies(&lines([&again]));
+    check_verifies(&lines(&receipts));
+
+    server.kill();
+    server.serve();
+    let after = agent.evaluate(&refund("1.00")).expect_outcome("allow")["receipt"].clone();
+    assert_eq!(after["prev"], receipts[39]["hash"], "the chain goes on where it was");
+    check_verifies(&lines(receipts.iter().chain([&after])));
+    let length = check_whole(server.database());
+    assert!(length > 41);
+    let indices: BTreeSet<_> = receipts.iter().map(|receipt| receipt["merkle"]["index"].as_u64()).collect();
+    assert_eq!(indices.len(), 40);
+    let told = member.post("/v1/who", &json!({"q": before["id"]})).expect(200);
+    assert!(told.to_string().contains("M-001") || told.to_string().contains("mandate"), "{told}");
+}

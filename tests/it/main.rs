@@ -1,0 +1,51 @@
+//! Drives the built binary over HTTP, on both databases, as its callers would.
+//!
+//! One module a feature. [`server`] starts and kills the binary, [`client`] speaks to it, [`database`] says on
+//! which database, [`documents`] holds the mandates that most tests begin with.
+
+#[cfg(test)]
+mod approval;
+#[cfg(test)]
+mod call_log;
+#[cfg(test)]
+mod catalogue;
+#[cfg(test)]
+mod client;
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod credential;
+#[cfg(test)]
+mod database;
+#[cfg(test)]
+mod documents;
+#[cfg(test)]
+mod evidence;
+#[cfg(test)]
+mod gate;
+#[cfg(test)]
+mod idempotency;
+#[cfg(test)]
+mod isolation;
+#[cfg(test)]
+mod log;
+#[cfg(test)]
+mod mail;
+#[cfg(test)]
+mod malformed;
+#[cfg(test)]
+mod mandate;
+#[cfg(test)]
+mod outage;
+#[cfg(test)]
+mod process;
+#[cfg(test)]
+mod schema;
+#[cfg(test)]
+mod scope;
+#[cfg(test)]
+mod server;
+#[cfg(test)]
+mod session;
+#[cfg(test)]
+mod writers;

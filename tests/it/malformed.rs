@@ -1,0 +1,81 @@
+//! Bodies that do not fit: named, recorded, never repaired, never an escape from the record.
+
+use crate::database::{Db, both};
+use crate::documents::small_refunds;
+use crate::server::{Agent, Server, eventually};
+
+both!(a_malformed_body_is_named_and_recorded);
+
+/// Each body with what the answer must name: a pointer, or words of the detail.
+const BODIES: [(&str, &str); 39] = [
+    ("", ""),
+    ("{", ""),
+    ("[]", ""),
+    ("null", ""),
+    ("\"payments.refund\"", ""),
+    ("{\"intent\":\"a.b\"} {}", ""),
+    ("{}", "intent"),
+    (r#"{"intent":1}"#, "/intent"),
+    (r#"{"intent":""}"#, "/intent"),
+    (r#"{"intent":"A.b"}"#, "/intent"),
+    (r#"{"intent":"a..b"}"#, "/intent"),
+    (r#"{"intent":"a.*"}"#, "/intent"),
+    (r#"{"intent":"a.b","intent":"c.d"}"#, "intent"),
+    (r#"{"intent":"a.b","arguments":{"x":1,"x":2}}"#, "x"),
+    (r#"{"intent":"a.b","untrustd":true}"#, "/untrustd"),
+    (r#"{"intent":"a.b","untrusted":"no"}"#, "/untrusted"),
+    (r#"{"intent":"a.b","amount":{"value":NaN,"currency":"EUR"}}"#, ""),
+    (r#"{"intent":"a.b","amount":{"value":1e400,"currency":"EUR"}}"#, ""),
+    (r#"{"intent":"a.b","amount":{"value":9007199254740993,"currency":"EUR"}}"#, "9007199254740993"),
+    (r#"{"intent":"a.b","amount":{"value":"1.001","currency":"EUR"}}"#, "/amount"),
+    (r#"{"intent":"a.b","amount":{"value":"1.5","currency":"JPY"}}"#, "/amount"),
+    (r#"{"intent":"a.b","amount":{"value":"0","currency":"EUR"}}"#, "/amount"),
+    (r#"{"intent":"a.b","amount":{"value":"-1","currency":"EUR"}}"#, "/amount"),
+    (r#"{"intent":"a.b","amount":{"value":"1e3","currency":"EUR"}}"#, "/amount"),
+    (r#"{"intent":"a.b","amount":{"value":"99999999999999999999","currency":"EUR"}}"#, "/amount"),
+    (r#"{"intent":"a.b","amount":{"value":"1","currency":"EURO"}}"#, "/amount"),
+    (r#"{"intent":"a.b","amount":{"value":"1"}}"#, "/amount"),
+    (r#"{"intent":"a.b","amount":"1"}"#, "/amount"),
+    (r#"{"intent":"a.b","country":"de"}"#, "/country"),
+    (r#"{"intent":"a.b","country":"XX"}"#, "/country"),
+    ("{\"intent\":\"a.b\",\"resource\":\"cafe\u{301}\"}", "/resource"),
+    ("{\"intent\":\"a.b\",\"resource\":\"a\u{202e}b\"}", "/resource"),
+    (r#"{"intent":"a.b","counterparty":["x","x"]}"#, "/counterparty"),
+    (r#"{"intent":"a.b","decision":"dec_1"}"#, "/decision"),
+    (r#"{"intent":"a.b","min_mandate_version":-1}"#, "/min_mandate_version"),
+    (r#"{"intent":"a.b","facts":{"writable":true}}"#, "/facts"),
+    (r#"{"intent":"a.b","subject_token":"x"}"#, "/subject_token"),
+    (r#"{"intent":"a.b","evidence":{"confidence":2}}"#, "/evidence"),
+    (r#"{"intent":"a.b","tenant":"Harbour"}"#, "/tenant"),
+];
+
+fn a_malformed_body_is_named_and_recorded(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let mut bodies: Vec<(Vec<u8>, &str)> =
+        BODIES.iter().map(|(body, named)| (body.as_bytes().to_vec(), *named)).collect();
+    let deep = format!("{}1{}", "[".repeat(40), "]".repeat(40));
+    bodies.push((format!(r#"{{"intent":"a.b","arguments":{{"x":{deep}}}}}"#).into_bytes(), ""));
+    bodies.push((b"{\"intent\":\"a.b\",\"resource\":\"\xff\"}".to_vec(), ""));
+    bodies
+        .push((format!(r#"{{"intent":"a.b","resource":"{}"}}"#, "x".repeat(257)).into_bytes(), "/resource"));
+    for (body, named) in &bodies {
+        let shown = String::from_utf8_lossy(body);
+        let answer = agent.send("POST", "/v1/gate/evaluate", &[], Some(body));
+        assert!(matches!(answer.status, 400 | 422), "{shown}: {} {}", answer.status, answer.text);
+        let problem = answer.expect_problem(answer.status);
+        assert!(problem.to_string().contains(named), "`{named}` is not named for {shown}: {problem}");
+    }
+    let large = format!(r#"{{"intent":"a.b","arguments":{{"x":"{}"}}}}"#, "y".repeat(70_000));
+    let answer = agent.send("POST", "/v1/gate/evaluate", &[], Some(large.as_bytes()));
+    assert!(matches!(answer.status, 400 | 413 | 422), "{}", answer.text);
+    let plain = [("content-type", "text/plain")];
+    let answer = agent.send("POST", "/v1/gate/evaluate", &plain, Some(br#"{"intent":"a.b"}"#));
+    assert!(matches!(answer.status, 400 | 415 | 422), "{}", answer.text);
+    eventually("each is listed among the credential's calls", || {
+        let calls = agent.all(&format!("/v1/credentials/{}/calls", agent.credential));
+        calls.iter().filter(|call| matches!(call["status"].as_u64(), Some(400 | 413 | 415 | 422))).count()
+            == bodies.len() + 2
+    });
+}
