@@ -18,7 +18,13 @@ pub(super) fn comparable(described: &Described) -> Value {
             json!({"minor_units": amount.minor_units().to_string(), "currency": amount.currency().code()}),
         );
     }
-    for (name, value) in private_members(described) {
+    let named = [
+        ("tenant", described.tenant.as_ref().map(|tenant| json!(tenant))),
+        ("agent", described.agent.as_ref().map(|agent| json!(agent))),
+        ("min_mandate_version", described.min_mandate_version.map(|version| json!(version))),
+    ];
+    let named = named.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    for (name, value) in named.chain(private_members(described)) {
         members.insert(name.into(), value);
     }
     Value::Object(members)

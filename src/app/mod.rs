@@ -2,6 +2,7 @@
 
 mod authenticate;
 mod background;
+pub mod export;
 mod limits;
 mod mailer;
 mod settings;

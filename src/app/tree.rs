@@ -18,6 +18,7 @@ const MOST_TILES: usize = 4096;
 #[derive(Debug)]
 pub struct Tree {
     tenant: TenantSlug,
+    origin: String,
     size: u64,
     root: Hash,
     checkpoint: Arc<str>,
@@ -40,6 +41,7 @@ impl Tree {
         let (opened, key) = key.ok_or_else(|| corrupt("no log key of the tenant signed it".into()))?;
         Ok(Some(Self {
             tenant: tenant.clone(),
+            origin,
             size: opened.size,
             root: opened.root,
             checkpoint: head.checkpoint.into(),
@@ -56,6 +58,11 @@ impl Tree {
     /// The root.
     pub fn root(&self) -> Hash {
         self.root
+    }
+
+    /// The log's name.
+    pub fn origin(&self) -> &str {
+        &self.origin
     }
 
     /// The signed checkpoint.

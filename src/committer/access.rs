@@ -90,6 +90,10 @@ fn write_minute(
     minute: i64,
     pending: &Pending,
 ) -> Result<(), StoreError> {
+    let Some(subject) = complete(books, subject)? else {
+        tracing::info!("a call with a credential that does not exist is not listed");
+        return Ok(());
+    };
     let connection = books.connection();
     let known = rows::find_minute(connection, tenant, &subject.chain, minute)?;
     let is_new = known.is_none();
@@ -97,7 +101,7 @@ fn write_minute(
     let room = LISTED_A_MINUTE.saturating_sub(state.listed);
     let room = usize::try_from(room).unwrap_or(usize::MAX);
     for access in pending.listed.iter().take(room) {
-        rows::insert(connection, tenant, &row(access))?;
+        rows::insert(connection, tenant, &row(access, subject))?;
         state.listed += 1;
     }
     let mut counts = read_counts(&state.counts)?;
@@ -121,11 +125,24 @@ fn write_minute(
     write_minute(books, tenant, subject, now, &late)
 }
 
-fn row(access: &Access) -> Row {
+/// Fills in for whom a credential's agent acts; `None` where there is no such credential.
+fn complete(books: &mut Books<'_>, subject: Subject) -> Result<Option<Subject>, StoreError> {
+    match (subject.credential, subject.principal) {
+        (Some(credential), None) => {
+            let standing = books.standing(credential)?;
+            Ok(standing.map(|standing| {
+                Subject::of_credential(credential, standing.agent.id, standing.credential.principal)
+            }))
+        }
+        (_, Some(_)) | (None, None) => Ok(Some(subject)),
+    }
+}
+
+fn row(access: &Access, subject: Subject) -> Row {
     Row {
         id: CallId::new(access.at, entropy::bytes()),
         at: access.at,
-        subject: access.subject,
+        subject,
         method: access.method.to_string(),
         route: access.route.to_string(),
         status: access.status,

@@ -6,7 +6,7 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use serde_saphyr::{
     DuplicateKeyPolicy, Error as YamlError, MergeKeyPolicy, NonFiniteFloatPolicy, Options, Spanned, budget,
-    options,
+    budget::BudgetBreach, options,
 };
 use std::fmt;
 
@@ -74,10 +74,35 @@ fn strict() -> Options {
     }
 }
 
+/// What is wrong in our words where the library speaks of its own settings, and in its words elsewhere.
 fn not_yaml(error: &YamlError) -> Malformed {
-    let said = error.to_string();
-    let first = said.lines().next().unwrap_or_default();
-    Malformed::whole(format!("not YAML as it is read here (no anchors, no aliases: quote `*`): {first}"))
+    let place = error.location().map_or(String::new(), |location| {
+        format!("line {}, column {}: ", location.line(), location.column())
+    });
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the library's kinds of error, not ours")]
+    let what = match error {
+        YamlError::DuplicateMappingKey { key: Some(key), .. } => {
+            format!("member `{}` stands twice", key.escape_debug())
+        }
+        YamlError::DuplicateMappingKey { key: None, .. } => "a member stands twice".to_owned(),
+        YamlError::MergeKeyNotAllowed { .. } => "merge keys (`<<`) are not allowed".to_owned(),
+        YamlError::Budget { breach: BudgetBreach::Anchors { .. } | BudgetBreach::Aliases { .. }, .. } => {
+            "anchors (`&`) and aliases (`*`) are not allowed: quote the text if it is one".to_owned()
+        }
+        YamlError::Budget { breach: BudgetBreach::Depth { .. }, .. } => {
+            format!("nested deeper than {}", json::DEEPEST)
+        }
+        YamlError::Budget { breach: BudgetBreach::Documents { .. }, .. }
+        | YamlError::MultipleDocuments { .. } => "a second document begins, one is allowed".to_owned(),
+        YamlError::Budget { .. } => "it is larger than any document that is read".to_owned(),
+        other => {
+            let said = other.to_string();
+            let first = said.lines().next().unwrap_or_default();
+            let plain = first.rsplit_once(" at line ").map_or(first, |(before, _)| before);
+            format!("{plain} (a text that begins with `*`, `&` or `!` needs quotes)")
+        }
+    };
+    Malformed::whole(format!("not YAML: {place}{what}"))
 }
 
 /// What YAML says a node is; numbers stay where they are written.

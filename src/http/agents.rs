@@ -279,7 +279,7 @@ struct TokenRequest {
 fn token_request(request: &HttpRequest, body: &[u8]) -> Option<TokenRequest> {
     use base64::Engine;
     let text = std::str::from_utf8(body).ok()?;
-    let pairs: Vec<(String, String)> = web::Query::from_query(text).ok()?.into_inner();
+    let pairs: Vec<(String, String)> = web::Query::<Vec<(String, String)>>::from_query(text).ok()?.into_inner();
     let one = |name: &str| -> Result<Option<String>, ()> {
         let mut values = pairs.iter().filter(|(found, _)| found == name).map(|(_, value)| value.clone());
         let value = values.next();

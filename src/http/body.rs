@@ -3,7 +3,7 @@
 use super::Problem;
 use crate::domain::{Malformed, json};
 use crate::engine::{Notation, read_text};
-use actix_web::HttpRequest;
+use actix_web::{HttpMessage, HttpRequest};
 use actix_web::http::StatusCode;
 use actix_web::web::{BytesMut, Payload};
 use futures_util::StreamExt;

@@ -110,7 +110,7 @@ pub struct Query(HashMap<String, String>);
 impl Query {
     /// Reads the query string; unknown or repeated members are refused by name.
     pub fn read(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Problem> {
-        let pairs: Vec<(String, String)> = actix_web::web::Query::from_query(request.query_string())
+        let pairs: Vec<(String, String)> = actix_web::web::Query::<Vec<(String, String)>>::from_query(request.query_string())
             .map_err(|error| Problem::unreadable(Malformed::whole(format!("the query: {error}"))))?
             .into_inner();
         let mut members = HashMap::new();

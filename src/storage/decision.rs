@@ -297,18 +297,39 @@ pub fn count_of_agent(
 /// What a decision turns into.
 #[derive(Debug, Clone)]
 pub enum Turn<'a> {
-    /// A person's yes, usable until then.
-    Approved { by: PrincipalId, until: Timestamp },
+    /// A person's yes.
+    Approved {
+        /// Whose.
+        by: PrincipalId,
+        /// Until when it may be used.
+        until: Timestamp,
+    },
     /// A person's no.
-    Declined { by: PrincipalId, reason: Option<&'a str> },
+    Declined {
+        /// Whose.
+        by: PrincipalId,
+        /// What they said.
+        reason: Option<&'a str>,
+    },
     /// Time ran out.
     Expired,
     /// Taken back.
-    Withdrawn { reason: &'a str },
-    /// The yes was used by the call with that receipt.
-    Used { log_index: u64 },
+    Withdrawn {
+        /// Why.
+        reason: &'a str,
+    },
+    /// The yes was used.
+    Used {
+        /// The receipt of the call that used it.
+        log_index: u64,
+    },
     /// A person said how the effect ended.
-    Resolved { by: PrincipalId, reason: Option<&'a str> },
+    Resolved {
+        /// Who.
+        by: PrincipalId,
+        /// What they said.
+        reason: Option<&'a str>,
+    },
 }
 
 impl Turn<'_> {

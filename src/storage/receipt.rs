@@ -310,6 +310,23 @@ pub fn first_seq_since(
     read::optional_count("receipts.seq", seq)
 }
 
+/// How many receipts of a chain lie among the first `size` leaves of the log; places rise along a chain.
+pub fn chain_length_at(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    chain: &Chain,
+    size: u64,
+) -> Result<u64, StoreError> {
+    let last = receipts::table
+        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::chain.eq(chain.to_string())))
+        .filter(receipts::log_index.lt(read::stored_count(size)))
+        .order(receipts::seq.desc())
+        .select(receipts::seq)
+        .first::<i64>(connection)
+        .optional()?;
+    Ok(read::optional_count("receipts.seq", last)?.map_or(0, |seq| seq.saturating_add(1)))
+}
+
 /// Hash and authentication of the leaves in `from..until`, in order.
 pub fn leaves(
     connection: &mut AnyConnection,

@@ -86,6 +86,7 @@ CREATE TABLE credentials (
     FOREIGN KEY (tenant, agent) REFERENCES agents (tenant, id),
     FOREIGN KEY (tenant, parent) REFERENCES credentials (tenant, id)
 ) STRICT;
+CREATE UNIQUE INDEX credentials_by_id ON credentials (id);
 CREATE INDEX credentials_by_agent ON credentials (tenant, agent, id);
 CREATE INDEX credentials_by_principal ON credentials (tenant, principal, id);
 CREATE INDEX credentials_by_parent ON credentials (tenant, parent);

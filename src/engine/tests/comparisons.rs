@@ -107,6 +107,56 @@ fn changes_are_named_by_what_they_let_through() {
 }
 
 #[test]
+fn one_bound_follows_from_another_or_does_not() {
+    let eur = |value: u8| json!({"amount": {"at_most": {"value": value, "currency": "EUR"}}});
+    let counterparty = |test: &str, names: Value| json!({"counterparty": {test: names}});
+    let country = |test: &str, names: Value| json!({"country": {test: names}});
+    let resource = |test: &str, names: Value| json!({"resource": {test: names}});
+    for (inner, outer, follows) in [
+        (eur(1), eur(2), true),
+        (eur(2), eur(1), false),
+        (counterparty("in", json!(["a"])), counterparty("in", json!(["a", "b"])), true),
+        (counterparty("in", json!(["a", "b"])), counterparty("in", json!(["a"])), false),
+        (counterparty("not_in", json!(["a", "b"])), counterparty("not_in", json!(["a"])), true),
+        (counterparty("not_in", json!(["a"])), counterparty("not_in", json!(["a", "b"])), false),
+        (counterparty("in", json!(["a"])), counterparty("not_in", json!(["b"])), true),
+        (counterparty("in", json!(["a", "b"])), counterparty("not_in", json!(["b"])), false),
+        (counterparty("not_in", json!(["a"])), counterparty("in", json!(["b"])), false),
+        (counterparty("known", json!(true)), counterparty("known", json!(true)), true),
+        (counterparty("known", json!(true)), counterparty("in", json!(["a"])), false),
+        (country("in", json!(["DE"])), country("in", json!(["DE", "FR"])), true),
+        (country("in", json!(["DE", "FR"])), country("in", json!(["DE"])), false),
+        (country("not_in", json!(["DE", "FR"])), country("not_in", json!(["DE"])), true),
+        (country("not_in", json!(["DE"])), country("not_in", json!(["DE", "FR"])), false),
+        (country("in", json!(["DE"])), country("not_in", json!(["FR"])), true),
+        (country("in", json!(["DE"])), country("not_in", json!(["DE"])), false),
+        (country("not_in", json!(["DE"])), country("in", json!(["FR"])), false),
+        (resource("in", json!(["o:1"])), resource("in", json!(["o:1", "o:2"])), true),
+        (resource("in", json!(["o:1", "x"])), resource("in", json!(["o:1"])), false),
+        (resource("not_in", json!(["o:1", "x"])), resource("not_in", json!(["x"])), true),
+        (resource("not_in", json!(["x"])), resource("not_in", json!(["o:1", "x"])), false),
+        (resource("in", json!(["o:1"])), resource("prefix", json!("o:")), true),
+        (resource("in", json!(["o:1", "x"])), resource("prefix", json!("o:")), false),
+        (resource("prefix", json!("o:1")), resource("prefix", json!("o:")), true),
+        (resource("prefix", json!("o")), resource("prefix", json!("o:")), false),
+        (resource("prefix", json!("o:")), resource("not_in", json!(["x"])), true),
+        (resource("prefix", json!("o:")), resource("not_in", json!(["o:1"])), false),
+        (resource("prefix", json!("o:")), resource("in", json!(["o:1"])), false),
+        (resource("not_in", json!(["x"])), resource("prefix", json!("o:")), false),
+        (json!({"untrusted": false}), json!({"untrusted": false}), true),
+        (json!({"untrusted": true}), json!({"untrusted": false}), false),
+        (eur(1), counterparty("known", json!(true)), false),
+    ] {
+        let allowing =
+            |when: &Value| clauses(json!([{"id": "A", "intent": "pay", "effect": "allow", "when": when}]));
+        let refusing =
+            |when: &Value| clauses(json!([{"id": "A", "intent": "pay", "effect": "refuse", "when": when}]));
+        assert_eq!(clauses_within(&allowing(&inner), &allowing(&outer)), follows, "allowing {inner} {outer}");
+        assert_eq!(clauses_within(&refusing(&outer), &refusing(&inner)), follows, "refusing {inner} {outer}");
+    }
+}
+
+#[test]
 fn an_escalation_added_where_everything_else_is_refused_widens() {
     let strict = |clauses: Value| {
         mandate(json!({"scopes": ["action:request"], "unlisted": "refuse", "clauses": clauses}))

@@ -138,6 +138,26 @@ fn yaml_that_hides_something_is_refused() {
 }
 
 #[test]
+fn yaml_faults_say_where_and_what() {
+    for (text, said) in [
+        ("a: 1\na: 2\n", "not YAML: line 2, column 1: member `a` stands twice"),
+        (
+            "a: &x [1]\nb: *x\n",
+            "not YAML: line 1, column 7: anchors (`&`) and aliases (`*`) are not allowed: quote the text if it is one",
+        ),
+        ("b:\n  <<: {a: 2}\n", "not YAML: line 2, column 3: merge keys (`<<`) are not allowed"),
+        ("a: 1\n---\nb: 2\n", "not YAML: line 2, column 1: a second document begins, one is allowed"),
+        (
+            "a: !secret 5\n",
+            "not YAML: line 1, column 12: unsupported tag `!secret` (a text that begins with `*`, `&` or `!` needs quotes)",
+        ),
+        ("a: 0x10\n", "/a: `0x10` is not a number as JSON writes it with all its digits: quote it"),
+    ] {
+        assert_eq!(read_text(text.as_bytes(), Notation::Yaml).unwrap_err().to_string(), said);
+    }
+}
+
+#[test]
 fn every_fault_of_a_mandate_is_named_where_it_stands() {
     let written = json!({
         "scopes": ["action:request", "mandate:write", "action:request", "pay"],

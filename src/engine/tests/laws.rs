@@ -3,7 +3,7 @@
 use super::generate::*;
 use super::*;
 use crate::engine::document::{AmountTest, Condition, Effect};
-use crate::engine::{CatalogueEntry, Change, clauses_within, compare, compare_policies};
+use crate::engine::{CatalogueEntry, Change, Notation, clauses_within, compare, compare_policies, read_text};
 use proptest::{collection, prelude::*};
 
 /// How many actions each pair of documents is tried on.
@@ -170,6 +170,17 @@ proptest! {
         let _ = CredentialClauses::read(&value);
         let _ = read_request(&value);
         let _ = CatalogueEntry::read(&json!({"title": "t", "effect": true, "arguments": schema, "resource": value}));
+    }
+
+    #[test]
+    fn nothing_anyone_types_makes_the_text_reader_panic(
+        text in "([a-z0-9:.,#&*!|>'\"\\[\\]{}?%@`~-]|: |\n|\n  |- |\\PC){0,60}",
+        bytes: Vec<u8>,
+    ) {
+        for text in [text.as_bytes(), &bytes] {
+            let _ = read_text(text, Notation::Yaml);
+            let _ = read_text(text, Notation::Json);
+        }
     }
 
     /// What the reader accepts meets the published schema: the readers' own checks come first, so a fault

@@ -50,6 +50,14 @@ fn checkpoints_come_out_as_the_vectors_say() {
 }
 
 #[test]
+fn a_log_does_not_sign_for_another_origin() {
+    let case = cases("checkpoint").into_iter().find(|case| case["id"] == "wrong-origin").unwrap();
+    let said = open_checkpoint(&note(&case).unwrap(), &keys(&case)[0]).unwrap_err();
+    let (found, expected) = ("log.example/other".into(), "log.example/gate".into());
+    assert_eq!(said, NoteError::OtherOrigin { found, expected });
+}
+
+#[test]
 fn log_proofs_come_out_as_the_vectors_say() {
     for case in cases("proof") {
         let leaf = leaf_hash(&hex::decode(case["leaf_input_hex"].as_str().unwrap()).unwrap());

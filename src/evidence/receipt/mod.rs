@@ -144,6 +144,13 @@ impl Receipt {
         object.end();
     }
 
+    /// The receipt as JSON.
+    pub fn to_json(&self) -> Value {
+        let mut bytes = Vec::with_capacity(2048);
+        self.write_json(&mut bytes);
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
     /// Reads a receipt strictly: no member unknown, missing, of another type or in another spelling. What it
     /// says is not checked here.
     pub fn from_json(value: &Value) -> Result<Self, Malformed> {

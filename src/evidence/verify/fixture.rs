@@ -238,20 +238,42 @@ impl TestLog {
         from: Option<Timestamp>,
         until: Option<Timestamp>,
     ) -> String {
-        let (header, size) = (self.header(credential_number, from, until), self.size());
+        let header = self.header(credential_number, from, until);
+        let inside = |body: &Body| {
+            let in_time =
+                from.is_none_or(|from| body.at >= from) && until.is_none_or(|until| body.at < until);
+            in_time && body.kind == Kind::GateEvaluate && body.credential == Some(header.credential)
+        };
+        let lines: Vec<_> = (0..self.size()).filter(|index| inside(&self.records[*index].body)).collect();
+        self.export_as(&header, &lines, self.size(), |_| {})
+    }
+
+    /// An export as a dishonest keeper may write it: any header, any lines with paths to any size, and a
+    /// manifest that is true of them until `change` makes it lie.
+    pub(super) fn export_as(
+        &mut self,
+        header: &Header,
+        lines: &[usize],
+        size: usize,
+        change: impl FnOnce(&mut Value),
+    ) -> String {
         let mut out = Vec::new();
-        let mut exporter = Exporter::begin(&header, &mut out);
-        for index in 0..size {
-            let body = &self.records[index].body;
-            let inside = from.is_none_or(|from| body.at >= from) && until.is_none_or(|until| body.at < until);
-            if inside && body.kind == Kind::GateEvaluate && body.credential == Some(header.credential) {
-                exporter.line(self.line(index, size), &mut out);
-            }
+        let mut exporter = Exporter::begin(header, &mut out);
+        for index in lines {
+            exporter.line(self.line(*index, size), &mut out);
         }
-        let manifest = exporter.manifest().to_json();
-        let asked = json!({"format": "jsonl"});
-        self.record(Kind::Export, &person().to_string(), None, asked, manifest, json!({}));
-        exporter.end(self.line(size, size + 1), &mut out);
+        let mut manifest = exporter.manifest().to_json();
+        change(&mut manifest);
+        let last = self.size();
+        self.record(
+            Kind::Export,
+            &person().to_string(),
+            None,
+            json!({"format": "jsonl"}),
+            manifest,
+            json!({}),
+        );
+        exporter.end(self.line(last, last + 1), &mut out);
         String::from_utf8(out).unwrap()
     }
 

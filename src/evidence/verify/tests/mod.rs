@@ -4,6 +4,7 @@ use super::fixture::{TestLog, at, credential};
 use super::*;
 use serde_json::json;
 
+mod keeper;
 mod tamper;
 mod together;
 

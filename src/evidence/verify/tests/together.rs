@@ -87,3 +87,11 @@ fn a_file_may_be_a_checkpoint() {
     let forged = log.checkpoint(6).replacen("\n6\n", "\n7\n", 1);
     assert_fails_at(&run(&[("a", receipt), ("head", forged)], Options::default()), "checkpoint");
 }
+
+#[test]
+fn a_key_that_does_not_belong_is_noticed_also_beside_a_checkpoint_seen_before() {
+    let log = TestLog::with_calls(4);
+    let mut other = log.receipt_json(1, 4);
+    other["merkle"]["key"] = json!(TestLog::new(2).key().to_string());
+    assert_fails_at(&one(jsonl(&[log.receipt_json(0, 4), other])), "merkle.checkpoint");
+}

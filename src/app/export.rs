@@ -1,0 +1,333 @@
+//! A copy of one credential's log, written piece by piece: as JSON Lines that verify offline, or as a table.
+
+use super::App;
+use super::tree::Tree;
+use crate::actions::{Error, export as act};
+use crate::committer::{Sealed, Unavailable, clock, entropy};
+use crate::domain::{Chain, CredentialId, ExportId, PrincipalId, TenantSlug, Timestamp};
+use crate::evidence::export::{Exporter, Header};
+use crate::evidence::line::Line;
+use crate::evidence::receipt::Receipt;
+use crate::storage::receipt::StoredReceipt;
+use crate::storage::{self, AnyConnection, StoreError};
+use serde_json::{Value, json};
+use std::str::FromStr;
+use std::sync::Arc;
+use tokio::runtime::Handle;
+
+/// How many receipts are read at once.
+const PAGE: i64 = 256;
+
+/// In which form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A table (RFC 4180).
+    Csv,
+    /// A line a receipt, with everything it takes to verify it.
+    JsonLines,
+}
+
+impl Format {
+    /// The format's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::JsonLines => "jsonl",
+        }
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "csv" => Ok(Self::Csv),
+            "jsonl" => Ok(Self::JsonLines),
+            other => Err(format!("`{}` is not a format: csv or jsonl", other.escape_debug())),
+        }
+    }
+}
+
+/// What is exported, and for whom.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// Whose log.
+    pub tenant: TenantSlug,
+    /// Whose calls.
+    pub credential: CredentialId,
+    /// In which form.
+    pub format: Format,
+    /// At or after.
+    pub from: Option<Timestamp>,
+    /// Before.
+    pub until: Option<Timestamp>,
+    /// The person who takes it; `None` for the console.
+    pub taken_by: Option<PrincipalId>,
+}
+
+/// Why an export ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The database failed.
+    #[error("{0}")]
+    Store(#[from] StoreError),
+    /// The manifest could not be recorded.
+    #[error("the export's manifest could not be recorded: {0}")]
+    Manifest(String),
+    /// Whoever wanted it is gone.
+    #[error("nobody takes the export any more")]
+    Gone,
+}
+
+impl From<Unavailable> for ExportError {
+    fn from(why: Unavailable) -> Self {
+        Self::Manifest(format!("{why:?}"))
+    }
+}
+
+/// Where pieces go; `false` when nobody takes them any more.
+pub type Sink<'a> = dyn FnMut(Vec<u8>) -> bool + 'a;
+
+/// Writes the export piece by piece. Blocks; `runtime` records the manifest.
+pub fn export(app: &App, asked: &Asked, runtime: &Handle, sink: &mut Sink<'_>) -> Result<u64, ExportError> {
+    let mut connection = app.readers.get()?;
+    match asked.format {
+        Format::JsonLines => json_lines(app, &mut connection, asked, runtime, sink),
+        Format::Csv => table(app, &mut connection, asked, runtime, sink),
+    }
+}
+
+/// Which receipts of the chain fall into the window: from the first `seq` to before the second.
+fn window(connection: &mut AnyConnection, asked: &Asked, size: u64) -> Result<(u64, u64), StoreError> {
+    let chain = Chain::Credential(asked.credential);
+    let seq_at = |connection: &mut AnyConnection, at| {
+        storage::receipt::first_seq_since(connection, &asked.tenant, &chain, at)
+    };
+    let from = match asked.from {
+        Some(from) => seq_at(connection, from)?.unwrap_or(u64::MAX),
+        None => 0,
+    };
+    let until = match asked.until {
+        Some(until) => seq_at(connection, until)?.unwrap_or(u64::MAX),
+        None => u64::MAX,
+    };
+    // What is appended while this runs is left out: it lies beyond the tree the paths lead to.
+    let end = storage::receipt::chain_length_at(connection, &asked.tenant, &chain, size)?;
+    Ok((from, until.min(end)))
+}
+
+/// Calls `each` with every receipt of the window, in order.
+fn each_receipt(
+    connection: &mut AnyConnection,
+    asked: &Asked,
+    size: u64,
+    mut each: impl FnMut(&mut AnyConnection, &StoredReceipt) -> Result<(), ExportError>,
+) -> Result<(), ExportError> {
+    let chain = Chain::Credential(asked.credential);
+    let (mut next, end) = window(connection, asked, size)?;
+    while next < end {
+        let page = storage::receipt::of_chain(connection, &asked.tenant, &chain, next, PAGE)?;
+        let Some(last) = page.last() else { break };
+        let after = last.body.seq.saturating_add(1);
+        for stored in page.iter().filter(|stored| stored.body.seq < end) {
+            each(connection, stored)?;
+        }
+        next = after;
+    }
+    Ok(())
+}
+
+fn json_lines(
+    app: &App,
+    connection: &mut AnyConnection,
+    asked: &Asked,
+    runtime: &Handle,
+    sink: &mut Sink<'_>,
+) -> Result<u64, ExportError> {
+    let mut tree = Tree::now(connection, &asked.tenant)?
+        .ok_or_else(|| StoreError::Failed(format!("there is no tenant `{}`", asked.tenant)))?;
+    let export = ExportId::new(clock::now(), entropy::bytes());
+    let header = Header {
+        export,
+        tenant: asked.tenant.clone(),
+        credential: asked.credential,
+        from: asked.from,
+        until: asked.until,
+        at: clock::now(),
+        origin: tree.origin().into(),
+        key: tree.key().into(),
+        size: tree.size(),
+        root: tree.root(),
+        checkpoint: tree.checkpoint().into(),
+    };
+    let mut piece = Vec::new();
+    let mut exporter = Exporter::begin(&header, &mut piece);
+    let mut count = 0;
+    each_receipt(connection, asked, tree.size(), |connection, stored| {
+        let receipt = tree.receipt(connection, stored)?;
+        let documents = Documents::of(stored)?;
+        exporter.line(documents.line(receipt), &mut piece);
+        count += 1;
+        if piece.len() >= 32 * 1024 && !sink(std::mem::take(&mut piece)) {
+            return Err(ExportError::Gone);
+        }
+        Ok(())
+    })?;
+    let sealed = record(app, asked, export, exporter.manifest().to_json(), runtime)?;
+    let receipt = sealed.receipt(&sealed.value).ok_or_else(|| ExportError::Manifest("it has no path".into()))?;
+    let documents = Documents::of(&sealed.value)?;
+    exporter.end(documents.line(receipt), &mut piece);
+    if sink(piece) { Ok(count) } else { Err(ExportError::Gone) }
+}
+
+fn record(
+    app: &App,
+    asked: &Asked,
+    export: ExportId,
+    manifest: Value,
+    runtime: &Handle,
+) -> Result<Sealed<Arc<StoredReceipt>>, ExportError> {
+    let (taken_by, credential, format) = (asked.taken_by, asked.credential, asked.format.as_str());
+    let recorded = runtime.block_on(app.committer.act(asked.tenant.clone(), move |books| {
+        act::record(books, taken_by, export, credential, format, manifest)
+    }))?;
+    recorded.map_err(|error: Error| ExportError::Manifest(format!("{error:?}")))
+}
+
+/// A stored receipt's documents, read.
+struct Documents {
+    input: Value,
+    output: Value,
+    content: Option<Value>,
+}
+
+impl Documents {
+    fn of(stored: &StoredReceipt) -> Result<Self, StoreError> {
+        let read = |place, text: &str| {
+            serde_json::from_str(text).map_err(|error| StoreError::Corrupt { place, detail: error.to_string() })
+        };
+        Ok(Self {
+            input: read("receipts.input", &stored.input)?,
+            output: read("receipts.output", &stored.output)?,
+            content: stored.content.as_deref().map(|text| read("receipts.content", text)).transpose()?,
+        })
+    }
+
+    fn line(&self, receipt: Receipt) -> Line<'_> {
+        Line { export: None, receipt, input: &self.input, output: &self.output, content: self.content.as_ref() }
+    }
+}
+
+/// A receipt as `GET /v1/receipts/{id}` answers it.
+pub fn line_json(stored: &StoredReceipt, receipt: Receipt) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = Vec::new();
+    Documents::of(stored)?.line(receipt).write_json(&mut bytes);
+    Ok(bytes)
+}
+
+const COLUMNS: [&str; 17] = [
+    "at",
+    "receipt",
+    "kind",
+    "outcome",
+    "intent",
+    "amount",
+    "currency",
+    "reason",
+    "clauses",
+    "mandate_version",
+    "policy_version",
+    "principal",
+    "agent",
+    "credential",
+    "seq",
+    "log_index",
+    "hash",
+];
+
+fn table(
+    app: &App,
+    connection: &mut AnyConnection,
+    asked: &Asked,
+    runtime: &Handle,
+    sink: &mut Sink<'_>,
+) -> Result<u64, ExportError> {
+    let size = storage::head::find(connection, &asked.tenant)?.map_or(0, |head| head.size);
+    let failed = |error: csv::Error| ExportError::Store(StoreError::Failed(error.to_string()));
+    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+    writer.write_record(COLUMNS).map_err(failed)?;
+    let (mut count, mut first, mut last) = (0u64, None, None);
+    each_receipt(connection, asked, size, |_, stored| {
+        writer.write_record(row(stored)?.map(|cell| defuse(&cell))).map_err(failed)?;
+        count += 1;
+        first = first.or(Some(stored.hash));
+        last = Some(stored.hash);
+        if writer.get_ref().len() >= 32 * 1024 {
+            let full = std::mem::replace(
+                &mut writer,
+                csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new()),
+            );
+            let piece = full.into_inner().map_err(|error| StoreError::Failed(error.to_string()))?;
+            if !sink(piece) {
+                return Err(ExportError::Gone);
+            }
+        }
+        Ok(())
+    })?;
+    let export = ExportId::new(clock::now(), entropy::bytes());
+    record(app, asked, export, json!({"export": export, "lines": count, "first": first, "last": last}), runtime)?;
+    let piece = writer.into_inner().map_err(|error| StoreError::Failed(error.to_string()))?;
+    if sink(piece) { Ok(count) } else { Err(ExportError::Gone) }
+}
+
+fn row(stored: &StoredReceipt) -> Result<[String; 17], StoreError> {
+    let body = &stored.body;
+    let documents = Documents::of(stored)?;
+    let output = |name: &str| documents.output.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let clauses = documents.output.get("clauses").and_then(Value::as_array).map(|clauses| {
+        clauses.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
+    });
+    let facts = documents.input.get("facts").or_else(|| documents.input.get("request"));
+    let amount = facts.and_then(|facts| facts.get("amount"));
+    let of_amount =
+        |name: &str| amount.and_then(|amount| amount.get(name)).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let version = |version: Option<u64>| version.map(|version| version.to_string()).unwrap_or_default();
+    Ok([
+        body.at.to_string(),
+        body.id.to_string(),
+        body.kind.as_str().to_owned(),
+        body.outcome.map(|outcome| outcome.as_str().to_owned()).unwrap_or_default(),
+        stored.intent.as_ref().map(ToString::to_string).unwrap_or_default(),
+        of_amount("value"),
+        of_amount("currency"),
+        output("reason"),
+        clauses.unwrap_or_default(),
+        version(body.mandate_version),
+        version(body.policy_version),
+        body.principal.map(|id| id.to_string()).unwrap_or_default(),
+        body.agent.map(|id| id.to_string()).unwrap_or_default(),
+        body.credential.map(|id| id.to_string()).unwrap_or_default(),
+        body.seq.to_string(),
+        stored.log_index.to_string(),
+        stored.hash.to_string(),
+    ])
+}
+
+/// A cell that no spreadsheet takes for a formula: what begins like one gets an apostrophe before it.
+fn defuse(cell: &str) -> String {
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\0']) { format!("'{cell}") } else { cell.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::defuse;
+
+    #[test]
+    fn no_cell_is_a_formula() {
+        for (cell, written) in
+            [("=1+1", "'=1+1"), ("@x", "'@x"), ("-5", "'-5"), ("+5", "'+5"), ("\tx", "'\tx"), ("plain", "plain"), ("", "")]
+        {
+            assert_eq!(defuse(cell), written);
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What can be typed. Values stay texts here: where they come from and what they must be is settled elsewhere.
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use std::collections::BTreeSet;
+
+const ELSEWHERE: &str = "\
+Every option can also be set as an environment variable (--data-dir is PROCURA_DATA_DIR) and in a TOML file \
+named by --config (data-dir = \"…\"). An option counts before a variable, a variable before the file.";
+
+/// Mandate and credential authorisation for agents that act for people.
+#[derive(Debug, Parser)]
+#[command(name = "procura", version, after_help = ELSEWHERE)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    pub(super) common: Common,
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+impl Arguments {
+    /// The names of all options of all commands, as a configuration file may hold them.
+    pub(super) fn option_names() -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        let mut commands = vec![Self::command()];
+        while let Some(command) = commands.pop() {
+            names.extend(
+                command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)),
+            );
+            commands.extend(command.get_subcommands().cloned());
+        }
+        // The file cannot name itself.
+        names.remove("config");
+        names
+    }
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub(super) struct Common {
+    /// A TOML file with options
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) config: Option<String>,
+    /// Print results as JSON
+    #[arg(long, global = true)]
+    pub(super) json: bool,
+    /// What is logged to standard error: error, warn, info, debug or trace
+    #[arg(long, global = true, value_name = "LEVEL")]
+    pub(super) log_level: Option<String>,
+    /// How it is logged: text or json [default: text on a terminal, otherwise json]
+    #[arg(long, global = true, value_name = "FORMAT")]
+    pub(super) log_format: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Show what Procura does: a sample club, its agents and their answers, on a server of its own
+    Demo(Demo),
+    /// Set up a tenant: its keys, its log and its first operator
+    Setup(Setup),
+    /// Run the server
+    Serve(Serve),
+    /// Write one credential's calls to a file
+    Export(Export),
+    /// Check receipts, exports and checkpoints offline: exit 0 if all hold, 1 if something does not, 2 if unreadable
+    Verify(Verify),
+    /// Work with mandates and policies as files
+    #[command(subcommand)]
+    Mandate(MandateCommand),
+    /// Work with the tenants' keys
+    #[command(subcommand)]
+    Keys(KeysCommand),
+}
+
+/// Where the service's data are.
+#[derive(Debug, Args)]
+pub(super) struct Place {
+    /// Where the keys and, embedded, the database lie
+    #[arg(long, value_name = "DIR")]
+    pub(super) data_dir: Option<String>,
+    /// Where the tables are: sqlite:PATH or postgres://… [default: sqlite:DIR/procura.db]
+    #[arg(long, value_name = "URL")]
+    pub(super) database: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Demo {
+    /// Where it listens [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR")]
+    pub(super) listen: Option<String>,
+    /// Where its data are kept [default: a temporary directory, removed at the end]
+    #[arg(long, value_name = "DIR")]
+    pub(super) data_dir: Option<String>,
+    /// End after the tour, with status 0 only if every step came out as it should
+    #[arg(long)]
+    pub(super) exit: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Setup {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// The tenant's name, which never changes: 1 to 63 of a-z, 0-9 and -
+    #[arg(long, value_name = "SLUG")]
+    pub(super) tenant: Option<String>,
+    /// The address its first operator signs in with
+    #[arg(long, value_name = "EMAIL")]
+    pub(super) operator: Option<String>,
+    /// A file with the operator's password
+    #[arg(long, value_name = "FILE")]
+    pub(super) password_file: Option<String>,
+    /// The time zone its calendar follows [default: UTC]
+    #[arg(long, value_name = "Area/City")]
+    pub(super) zone: Option<String>,
+    /// Where people and agents will reach the service; names the log and the tokens' issuer
+    #[arg(long, value_name = "URL")]
+    pub(super) public_url: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Where it listens [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR")]
+    pub(super) listen: Option<String>,
+    /// Where people and agents reach it: https://…, or http:// for this machine alone
+    #[arg(long, value_name = "URL")]
+    pub(super) public_url: Option<String>,
+    /// Write mail as files to this folder
+    #[arg(long, value_name = "DIR")]
+    pub(super) mail_folder: Option<String>,
+    /// Send mail over this server: smtps://… or smtp://…
+    #[arg(long, value_name = "URL")]
+    pub(super) smtp_url: Option<String>,
+    /// The sender of mail
+    #[arg(long, value_name = "ADDRESS")]
+    pub(super) mail_from: Option<String>,
+    /// Serve the benchmark's handler that records nothing
+    #[arg(long, hide = true)]
+    pub(super) bench_bare: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Whose calls
+    #[arg(long, value_name = "CRD")]
+    pub(super) credential: Option<String>,
+    /// csv, or jsonl, which verifies offline
+    #[arg(long, value_name = "FORMAT")]
+    pub(super) format: Option<String>,
+    /// Calls at or after this time
+    #[arg(long, value_name = "TIME")]
+    pub(super) from: Option<String>,
+    /// Calls before this time
+    #[arg(long, value_name = "TIME")]
+    pub(super) until: Option<String>,
+    /// The file to write
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Verify {
+    /// Receipts, answers, exports or checkpoints; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(super) files: Vec<String>,
+    /// A signed checkpoint from elsewhere: every receipt must be of that log
+    #[arg(long, value_name = "FILE")]
+    pub(super) checkpoint: Option<String>,
+    /// The log's key, known from elsewhere: any other is a failure
+    #[arg(long, value_name = "KEY")]
+    pub(super) key: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum MandateCommand {
+    /// Check a mandate: exit 0 if it can go live, 1 if not, 2 if unreadable
+    Check(MandateCheck),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct MandateCheck {
+    /// The mandate as YAML or JSON; - is standard input
+    #[arg(value_name = "FILE")]
+    pub(super) file: String,
+    /// The file holds a policy
+    #[arg(long)]
+    pub(super) policy: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum KeysCommand {
+    /// List every tenant's keys with their public halves
+    List(Place),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_options_of_all_commands_are_known() {
+        let names = Arguments::option_names();
+        for name in ["data-dir", "listen", "password-file", "key", "json", "log-level", "policy"] {
+            assert!(names.contains(name), "{name} in {names:?}");
+        }
+        assert!(!names.contains("config"));
+    }
+}

@@ -1,0 +1,63 @@
+//! The commands: from what was typed, set or written in a file to a validated request, and from its result to text.
+//!
+//! ```text
+//! flags ─┐
+//! PROCURA_… ─┼─ config ─▶ validated values ─▶ one file a command ─▶ output: tables or JSON, and an exit status
+//! file ──┘
+//! ```
+
+mod arguments;
+mod config;
+mod export;
+mod keys;
+mod logging;
+mod mandate;
+mod output;
+mod place;
+mod progress;
+mod serve;
+mod setup;
+mod values;
+mod verify;
+
+use arguments::{Arguments, Command, KeysCommand, MandateCommand};
+use clap::Parser;
+use config::Sources;
+use output::{Failure, Form};
+use std::process::ExitCode;
+
+/// Runs the command that was typed: 0 when it did what it says, 1 when something is not so, 2 when what was asked
+/// cannot be understood or read.
+pub fn run() -> ExitCode {
+    let arguments = Arguments::parse();
+    let status = match dispatch(&arguments) {
+        Ok(status) => status,
+        Err(failure) => failure.report(),
+    };
+    ExitCode::from(status)
+}
+
+fn dispatch(arguments: &Arguments) -> Result<u8, Failure> {
+    let common = &arguments.common;
+    let sources = Sources::open(common.config.as_deref(), |name| std::env::var_os(name))?;
+    let form = if sources.switch("json", common.json)? { Form::Json } else { Form::Text };
+    let default_level = match &arguments.command {
+        Command::Demo(_) => logging::Level::Warn,
+        Command::Setup(_)
+        | Command::Serve(_)
+        | Command::Export(_)
+        | Command::Verify(_)
+        | Command::Mandate(_)
+        | Command::Keys(_) => logging::Level::Info,
+    };
+    logging::start(&sources, common, default_level)?;
+    match &arguments.command {
+        Command::Demo(_) => Ok(0),
+        Command::Setup(options) => setup::run(&sources, options, form),
+        Command::Serve(options) => serve::run(&sources, options, form),
+        Command::Export(options) => export::run(&sources, options, form),
+        Command::Verify(options) => verify::run(&sources, options, form),
+        Command::Mandate(MandateCommand::Check(options)) => mandate::check(&sources, options, form),
+        Command::Keys(KeysCommand::List(options)) => keys::list(&sources, options, form),
+    }
+}

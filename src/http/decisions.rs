@@ -1,0 +1,328 @@
+//! The queue, and what became of effects.
+
+use super::request::{self, Query, has_leaf, path_id};
+use super::{Problem, body};
+use crate::actions::caller::Person;
+use crate::actions::decision::{self as act, Approved};
+use crate::actions::effect::{self as act_effect, Report};
+use crate::actions::Error;
+use crate::app::{App, Caller};
+use crate::committer::clock;
+use crate::domain::{DecisionId, Duration, EffectId, Hash, Label, Malformed, Scope, TenantSlug};
+use crate::engine::{Clause, CredentialClauses};
+use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Whose};
+use crate::storage::effect::{Effect, EffectStatus};
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde_json::{Map, Value, json};
+use std::time::Duration as Wait;
+
+/// How long a caller may wait for a change.
+const LONGEST_WAIT_SECONDS: i64 = 60;
+/// How often a waiting call looks again: another node may have decided.
+const LOOK_AGAIN: Wait = Wait::from_secs(1);
+
+/// One decision; with `?wait=` after it changed, or when the time is over.
+pub(super) async fn get(
+    app: web::Data<App>,
+    request: HttpRequest,
+    path: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
+    let caller = reader(&app, &request).await?;
+    let query = Query::read(&request, &["wait"])?;
+    let wait = query.number("wait", 0, 0, LONGEST_WAIT_SECONDS)?;
+    let id: DecisionId = path_id(&path, "decision")?;
+    let deadline = tokio::time::Instant::now() + Wait::from_secs(u64::try_from(wait).unwrap_or(0));
+    let mut changes = app.watch_decisions();
+    let first = find(&app, &caller, id).await?;
+    let mut found = first.clone();
+    while found.status == first.status && tokio::time::Instant::now() < deadline && is_undecided(&found) {
+        let look_again = (tokio::time::Instant::now() + LOOK_AGAIN).min(deadline);
+        drop(tokio::time::timeout_at(look_again, changes.changed()).await);
+        found = find(&app, &caller, id).await?;
+    }
+    Ok(HttpResponse::Ok().json(describe(&app, caller.tenant(), &found).await?))
+}
+
+fn is_undecided(decision: &Decision) -> bool {
+    matches!(decision.status, DecisionStatus::Open | DecisionStatus::Approved)
+}
+
+/// Who may read decisions: the person whose queue it is, or an agent its own.
+async fn reader(app: &App, request: &HttpRequest) -> Result<Caller, Problem> {
+    let caller = request::caller(app, request).await?;
+    if let Caller::Agent(agent) = &caller {
+        agent.require(Scope::DecisionRead)?;
+    }
+    Ok(caller)
+}
+
+async fn find(app: &App, caller: &Caller, id: DecisionId) -> Result<Decision, Problem> {
+    let tenant = caller.tenant().clone();
+    let found = app.read(move |connection| decision::find(connection, &tenant, id)).await?;
+    let found = found.filter(|found| match caller {
+        Caller::Person(person) => found.principal == person.id,
+        Caller::Agent(agent) => found.agent == agent.presented.agent,
+    });
+    found.ok_or_else(|| Problem::not_found("decision"))
+}
+
+/// A list of decisions.
+pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let caller = reader(&app, &request).await?;
+    let query = Query::read(&request, &["status", "limit", "cursor"])?;
+    let status: Option<DecisionStatus> = query.parsed("status")?;
+    let (limit, before) = (query.limit()?, query.text("cursor").map(str::to_owned));
+    let whose = match &caller {
+        Caller::Person(person) => Whose::Principal(person.id),
+        Caller::Agent(agent) => Whose::Agent(agent.presented.agent),
+    };
+    let tenant = caller.tenant().clone();
+    let slug = tenant.clone();
+    let found = app
+        .read(move |connection| decision::page(connection, &slug, whose, status, before.as_deref(), limit))
+        .await?;
+    let cursor = found.last().map(|last| last.id.to_string());
+    let mut items = Vec::with_capacity(found.len());
+    for decision in &found {
+        items.push(describe(&app, &tenant, decision).await?);
+    }
+    Ok(super::page(items, cursor, limit))
+}
+
+/// A decision as the wire shows it, with the call behind it while its content exists.
+pub(super) async fn describe(app: &App, tenant: &TenantSlug, found: &Decision) -> Result<Value, Problem> {
+    let (slug, index) = (tenant.clone(), found.log_index);
+    let stored = app.read(move |connection| crate::storage::receipt::find(connection, &slug, index)).await?;
+    let mut described = Map::new();
+    let now = clock::now();
+    // What time has ended is shown as ended, also before it is recorded.
+    let status = match found.status {
+        DecisionStatus::Open if found.kind == DecisionKind::Action && found.expires_at <= now => DecisionStatus::Expired,
+        DecisionStatus::Approved if found.approved_until.is_some_and(|until| until <= now) => DecisionStatus::Expired,
+        other => other,
+    };
+    for (name, value) in [
+        ("id", json!(found.id)),
+        ("kind", json!(found.kind.as_str())),
+        ("status", json!(status.as_str())),
+        ("intent", json!(found.intent)),
+        ("principal", json!(found.principal)),
+        ("agent", json!(found.agent)),
+        ("credential", json!(found.credential)),
+        ("input_hash", json!(found.input_hash)),
+        ("opened_at", json!(found.opened_at)),
+        ("expires_at", json!(found.expires_at)),
+        ("decided_at", json!(found.decided_at)),
+        ("decided_by", json!(found.decided_by)),
+        ("approved_until", json!(found.approved_until)),
+        ("reason", json!(found.reason)),
+        ("effect", json!(found.effect)),
+        ("url", json!(app.links.page(found.id))),
+    ] {
+        if !value.is_null() {
+            described.insert(name.to_owned(), value);
+        }
+    }
+    if let Some(stored) = stored {
+        described.insert("receipt".into(), json!(stored.body.id));
+        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
+        let (input, output) = (read(&stored.input), read(&stored.output));
+        let content = stored.content.as_deref().map(read).unwrap_or_default();
+        described.insert("asked".into(), opened(&input, &content));
+        for name in ["reason", "clauses"] {
+            if let Some(value) = output.get(name) {
+                described.insert(format!("escalated_{name}"), value.clone());
+            }
+        }
+    }
+    Ok(Value::Object(described))
+}
+
+/// The request behind a decision, with what its commitments open to.
+pub(crate) fn opened(input: &Value, content: &Value) -> Value {
+    let mut asked = Map::new();
+    for part in ["request", "facts"] {
+        let Some(members) = input.get(part).and_then(Value::as_object) else { continue };
+        let mut shown = Map::new();
+        for (name, value) in members {
+            let opening = content.get(format!("/input/{part}/{name}")).and_then(|entry| entry.get("value"));
+            match (value.get("commitment"), opening) {
+                (Some(_), Some(opening)) => shown.insert(name.clone(), opening.clone()),
+                (Some(_), None) => shown.insert(name.clone(), json!({"erased": true})),
+                (None, _) => shown.insert(name.clone(), value.clone()),
+            };
+        }
+        asked.insert(part.to_owned(), Value::Object(shown));
+    }
+    Value::Object(asked)
+}
+
+/// Gives the person's yes.
+pub(super) async fn approve(
+    app: web::Data<App>,
+    request: HttpRequest,
+    path: web::Path<String>,
+    mut payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let person = request::person(&app, &request).await?;
+    let id: DecisionId = path_id(&path, "decision")?;
+    let mut members = body::object(&request, &mut payload).await?;
+    let shown: Hash = members.parsed_required("input_hash")?;
+    let seconds: Option<i64> = members.optional("valid_for")?;
+    members.finish("input_hash, valid_for")?;
+    let answer = give_approval(&app, &request, person, id, shown, seconds.map(Duration::seconds)).await?;
+    Ok(HttpResponse::Ok().json(answer))
+}
+
+/// Gives a yes, for the wire and for the page.
+pub(crate) async fn give_approval(
+    app: &App,
+    request: &HttpRequest,
+    person: Person,
+    id: DecisionId,
+    shown: Hash,
+    valid_for: Option<Duration>,
+) -> Result<Value, Problem> {
+    let tenant = person.tenant.clone();
+    let sealed =
+        app.committer.act(tenant.clone(), move |books| act::approve(books, &person, id, shown, valid_for)).await??;
+    has_leaf(request);
+    app.decisions_changed();
+    match &sealed.value {
+        Approved::Given(decided) => {
+            let mut answer = describe(app, &tenant, &decided.decision).await?;
+            super::insert(&mut answer, "decision_receipt", sealed.receipt(&decided.stored).map(|one| one.to_json()));
+            Ok(answer)
+        }
+        Approved::Withdrawn { reason } => Err(Problem::conflict(format!("decision `{id}` was withdrawn: {reason}"))),
+    }
+}
+
+/// Says no.
+pub(super) async fn decline(
+    app: web::Data<App>,
+    request: HttpRequest,
+    path: web::Path<String>,
+    mut payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let person = request::person(&app, &request).await?;
+    let id: DecisionId = path_id(&path, "decision")?;
+    let mut members = body::object(&request, &mut payload).await?;
+    let reason: Option<Label> = members.parsed("reason")?;
+    let narrow = members.take("narrow").map(one_clause).transpose()?;
+    members.finish("reason, narrow")?;
+    Ok(HttpResponse::Ok().json(give_decline(&app, &request, person, id, reason, narrow).await?))
+}
+
+/// Says no, for the wire and for the page.
+pub(crate) async fn give_decline(
+    app: &App,
+    request: &HttpRequest,
+    person: Person,
+    id: DecisionId,
+    reason: Option<Label>,
+    narrow: Option<Clause>,
+) -> Result<Value, Problem> {
+    let tenant = person.tenant.clone();
+    let act = move |books: &mut crate::committer::Books<'_>| {
+        act::decline(books, &person, id, reason.as_ref().map(Label::as_str), narrow)
+    };
+    let sealed = app.committer.urgent(tenant.clone(), act).await??;
+    has_leaf(request);
+    app.decisions_changed();
+    let mut answer = describe(app, &tenant, &sealed.value.decision).await?;
+    super::insert(&mut answer, "decision_receipt", sealed.receipt(&sealed.value.stored).map(|one| one.to_json()));
+    Ok(answer)
+}
+
+fn one_clause(value: Value) -> Result<Clause, Malformed> {
+    let clauses = CredentialClauses::read(&Value::Array(vec![value])).map_err(|mut malformed| {
+        for fault in &mut malformed.faults {
+            let rest = fault.pointer.strip_prefix("/0").unwrap_or(&fault.pointer);
+            fault.pointer = format!("/narrow{rest}");
+        }
+        malformed
+    })?;
+    clauses.0.into_iter().next().ok_or_else(|| Malformed::at("/narrow", "a clause is expected"))
+}
+
+/// Says how an effect ended.
+pub(super) async fn resolve(
+    app: web::Data<App>,
+    request: HttpRequest,
+    path: web::Path<String>,
+    mut payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let person = request::person(&app, &request).await?;
+    let id: DecisionId = path_id(&path, "decision")?;
+    let mut members = body::object(&request, &mut payload).await?;
+    let status: EffectStatus = members.parsed_required("status")?;
+    let reference: Option<Label> = members.parsed("reference")?;
+    members.finish("status, reference")?;
+    Ok(HttpResponse::Ok().json(give_resolution(&app, &request, person, id, status, reference).await?))
+}
+
+/// Says how an effect ended, for the wire and for the page.
+pub(crate) async fn give_resolution(
+    app: &App,
+    request: &HttpRequest,
+    person: Person,
+    id: DecisionId,
+    status: EffectStatus,
+    reference: Option<Label>,
+) -> Result<Value, Problem> {
+    let tenant = person.tenant.clone();
+    let act = move |books: &mut crate::committer::Books<'_>| {
+        act::resolve(books, &person, id, status, reference.as_ref().map(Label::as_str))
+    };
+    let sealed = app.committer.act(tenant.clone(), act).await??;
+    has_leaf(request);
+    app.decisions_changed();
+    let mut answer = describe(app, &tenant, &sealed.value.decision).await?;
+    super::insert(&mut answer, "decision_receipt", sealed.receipt(&sealed.value.stored).map(|one| one.to_json()));
+    Ok(answer)
+}
+
+/// Takes an agent's report on an effect.
+pub(super) async fn outcome(
+    app: web::Data<App>,
+    request: HttpRequest,
+    path: web::Path<String>,
+    mut payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let caller = request::agent(&app, &request).await?;
+    caller.require(Scope::ActionRequest).map_err(|error: Error| error)?;
+    let id: EffectId = path_id(&path, "effect")?;
+    let mut members = body::object(&request, &mut payload).await?;
+    let status: EffectStatus = members.parsed_required("status")?;
+    let mut details = Map::new();
+    for name in ["reference", "detail", "evidence"] {
+        if let Some(value) = members.take(name) {
+            details.insert(name.to_owned(), value);
+        }
+    }
+    members.finish("status, reference, detail, evidence")?;
+    let report = Report { status, details: Value::Object(details) };
+    let tenant = caller.tenant.clone();
+    let sealed = app.committer.act(tenant, move |books| act_effect::report(books, &caller, id, &report)).await??;
+    let reported = &sealed.value;
+    if reported.stored.is_some() {
+        has_leaf(&request);
+        app.decisions_changed();
+    }
+    let mut answer = describe_effect(&reported.effect);
+    let receipt = reported.stored.as_ref().and_then(|stored| sealed.receipt(stored));
+    super::insert(&mut answer, "receipt", receipt.map(|receipt| receipt.to_json()));
+    Ok(HttpResponse::Ok().json(answer))
+}
+
+fn describe_effect(effect: &Effect) -> Value {
+    json!({
+        "id": effect.id,
+        "intent": effect.intent,
+        "status": effect.status.as_str(),
+        "claimed_at": effect.claimed_at,
+        "report_by": effect.report_by,
+        "ended_at": effect.ended_at,
+    })
+}

@@ -1,0 +1,41 @@
+//! The wire: parse, act, answer. Handlers hold no rules and no SQL.
+
+mod agents;
+mod body;
+mod calls;
+mod decisions;
+mod gate;
+mod health;
+mod middleware;
+mod openapi;
+mod people;
+mod problem;
+mod request;
+mod routes;
+mod server;
+mod terms;
+
+pub use openapi::document as openapi_document;
+pub use problem::Problem;
+pub use server::serve;
+
+pub(crate) use calls::page_of;
+pub(crate) use decisions::{give_approval, give_decline, give_resolution, opened};
+pub(crate) use people::start_session;
+pub(crate) use request::attribute;
+
+use actix_web::HttpResponse;
+use serde_json::{Value, json};
+
+/// A page of a list: a full one says where the next begins.
+fn page(items: Vec<Value>, last: Option<String>, limit: i64) -> HttpResponse {
+    let is_full = i64::try_from(items.len()).is_ok_and(|count| count == limit);
+    HttpResponse::Ok().json(json!({"items": items, "next_cursor": last.filter(|_| is_full)}))
+}
+
+/// Adds a member to an object, if there is one to add.
+fn insert(object: &mut Value, name: &str, value: Option<Value>) {
+    if let (Some(members), Some(value)) = (object.as_object_mut(), value) {
+        members.insert(name.to_owned(), value);
+    }
+}

@@ -1,0 +1,204 @@
+//! The OpenAPI document, from the table of routes; `schema/openapi.json` is this, checked in.
+
+use super::Problem;
+use super::request::path_id;
+use super::routes::{ROUTES, Route, Who};
+use actix_web::{HttpResponse, web};
+use serde_json::{Map, Value, json};
+
+/// What kinds of problem there are and what each means.
+const PROBLEMS: &[(&str, &str)] = &[
+    ("malformed", "What was sent does not fit; `errors` names each place, what was found and what is allowed."),
+    ("unauthorized", "No valid credential was presented: it is missing, unknown, expired or revoked."),
+    ("sign-in-failed", "Tenant, address or password is not right."),
+    ("forbidden", "The caller is known and may not do this."),
+    ("insufficient-scope", "The token does not carry the scope that this needs."),
+    ("scope-withheld", "`mandate:write` belongs to people alone and is given to no agent."),
+    ("step-up-required", "This needs a sign-in of the last five minutes: sign in again and repeat it."),
+    ("not-found", "There is no such thing, or not for this caller."),
+    ("method", "The path exists, but not for this method."),
+    ("conflict", "What is there now does not allow it."),
+    ("mandate-too-old", "The live mandate is older than `min_mandate_version` asks for."),
+    ("stale", "Another version is live than the one named in If-Match."),
+    ("precondition-required", "Send If-Match with the version you read."),
+    ("idempotency-key-reused", "This Idempotency-Key was used for another request."),
+    ("media-type", "The body's media type is not taken here."),
+    ("too-large", "The body is larger than 64 KiB."),
+    ("too-slow", "The body did not arrive in time."),
+    ("too-many", "Too many tries: wait as long as Retry-After says."),
+    ("log-unavailable", "The call could not be recorded, and without a record there is no answer: treat it as a refusal."),
+    ("unavailable", "The service cannot answer now: try again."),
+];
+
+/// Serves the document.
+pub(super) async fn serve() -> HttpResponse {
+    HttpResponse::Ok().json(document())
+}
+
+/// Says what a kind of problem means.
+pub(super) async fn problem(path: web::Path<String>) -> Result<HttpResponse, Problem> {
+    let kind: String = path_id(&path, "kind of problem")?;
+    let (name, meaning) =
+        PROBLEMS.iter().find(|(name, _)| *name == kind).ok_or_else(|| Problem::not_found("kind of problem"))?;
+    Ok(HttpResponse::Ok().json(json!({"type": format!("/problems/{name}"), "meaning": meaning})))
+}
+
+/// The document.
+pub fn document() -> Value {
+    let mut paths: Map<String, Value> = Map::new();
+    for route in ROUTES {
+        let path = paths.entry(route.path.to_owned()).or_insert_with(|| json!({}));
+        super::insert(path, route.method, Some(operation(route)));
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Procura",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Mandate and credential authorisation for agents that act for people.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "person": {"type": "http", "scheme": "bearer", "description": "A session token from POST /v1/session."},
+                "agent": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "An agent's access token (RFC 9068)."},
+            },
+            "schemas": schemas(),
+        },
+    })
+}
+
+fn operation(route: &Route) -> Value {
+    let mut parameters: Vec<Value> = route
+        .path
+        .split('/')
+        .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
+        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
+        .collect();
+    parameters.extend(
+        route.query.iter().map(|name| json!({"name": name, "in": "query", "required": false, "schema": {"type": "string"}})),
+    );
+    let security = match route.who {
+        Who::Anyone => json!([]),
+        Who::Person | Who::Operator => json!([{"person": []}]),
+        Who::Agent => json!([{"agent": []}]),
+        Who::Either => json!([{"person": []}, {"agent": []}]),
+    };
+    let name: String = route
+        .path
+        .split('/')
+        .map(|segment| segment.trim_matches(['{', '}', '.']).replace(['-', '.'], "_"))
+        .filter(|segment| !segment.is_empty())
+        .collect::<Vec<_>>()
+        .join("_");
+    let mut operation = json!({
+        "operationId": format!("{}_{name}", route.method),
+        "summary": route.summary,
+        "security": security,
+        "parameters": parameters,
+        "responses": {
+            route.status.to_string(): {"description": "Done"},
+            "default": {
+                "description": "A problem (RFC 9457)",
+                "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+            },
+        },
+    });
+    let media_type = if route.path == "/oauth/token" { "application/x-www-form-urlencoded" } else { "application/json" };
+    let body = route.body.map(|schema| {
+        json!({
+            "required": true,
+            "content": {media_type: {"schema": {"$ref": format!("#/components/schemas/{schema}")}}},
+        })
+    });
+    super::insert(&mut operation, "requestBody", body);
+    operation
+}
+
+fn object(required: &[&str], properties: Value) -> Value {
+    json!({"type": "object", "required": required, "properties": properties, "additionalProperties": false})
+}
+
+fn schemas() -> Value {
+    let text = || json!({"type": "string"});
+    let scopes = || json!({"type": "array", "items": {"type": "string", "enum": crate::domain::Scope::ALL.map(crate::domain::Scope::as_str)}});
+    let seconds = || json!({"type": "integer", "minimum": 1});
+    let amount = object(&["value", "currency"], json!({"value": {"type": ["string", "number"]}, "currency": text()}));
+    json!({
+        "Problem": {
+            "type": "object",
+            "required": ["type", "title", "status", "detail"],
+            "properties": {
+                "type": {"type": "string", "format": "uri-reference"},
+                "title": text(),
+                "status": {"type": "integer"},
+                "detail": text(),
+                "errors": {"type": "array", "items": object(&["pointer", "detail"], json!({"pointer": text(), "detail": text()}))},
+            },
+        },
+        "SignIn": object(&["tenant", "email", "password"], json!({"tenant": text(), "email": text(), "password": text()})),
+        "ChangePassword": object(&["old", "new"], json!({"old": text(), "new": text()})),
+        "NewPrincipal": object(&["email", "name", "roles", "password"], json!({
+            "email": text(),
+            "name": text(),
+            "roles": {"type": "array", "items": {"type": "string", "enum": crate::domain::Role::ALL.map(crate::domain::Role::as_str)}},
+            "password": text(),
+        })),
+        "Mandate": {"type": "object", "description": "As schema/mandate.schema.json says; JSON or YAML."},
+        "Policy": {"type": "object", "description": "As schema/policy.schema.json says; JSON or YAML."},
+        "CatalogueEntry": {"type": "object", "description": "As schema/catalogue.schema.json says; JSON or YAML."},
+        "NewAgent": object(&["name", "kind"], json!({"name": text(), "kind": {"type": "string", "enum": ["acting", "reading", "answering"]}})),
+        "NewCredential": object(&["label", "scopes"], json!({
+            "label": text(), "scopes": scopes(), "expires_in": seconds(),
+            "clauses": {"type": "array", "items": {"type": "object"}}, "country": text(), "purpose": text(),
+        })),
+        "DerivedCredential": object(&["label", "scopes"], json!({
+            "label": text(), "scopes": scopes(), "expires_in": seconds(),
+            "clauses": {"type": "array", "items": {"type": "object"}}, "country": text(),
+        })),
+        "TokenRequest": {
+            "type": "object",
+            "required": ["grant_type"],
+            "properties": {
+                "grant_type": {"const": "client_credentials"},
+                "client_id": text(), "client_secret": text(), "scope": text(),
+            },
+        },
+        "Evaluate": object(&["intent"], json!({
+            "tenant": text(), "agent": text(), "intent": text(), "country": text(), "amount": amount,
+            "counterparty": {"oneOf": [text(), {"type": "array", "items": text(), "minItems": 1}]},
+            "resource": text(), "arguments": {"type": "object"},
+            "evidence": {"type": "object"}, "untrusted": {"type": "boolean"}, "labels": {"type": "object"},
+            "attachment": {"type": "object"}, "decision": text(), "min_mandate_version": {"type": "integer", "minimum": 0},
+        })),
+        "EffectReport": object(&["status"], json!({
+            "status": {"type": "string", "enum": ["done", "failed", "unknown"]},
+            "reference": {}, "detail": {}, "evidence": {},
+        })),
+        "Approve": object(&["input_hash"], json!({"input_hash": text(), "valid_for": seconds()})),
+        "Decline": object(&[], json!({"reason": text(), "narrow": {"type": "object"}})),
+        "Resolve": object(&["status"], json!({"status": {"type": "string", "enum": ["done", "failed"]}, "reference": text()})),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_document_checked_in_is_the_one_served() {
+        let written = serde_json::to_string_pretty(&document()).unwrap() + "\n";
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/openapi.json");
+        if std::env::var_os("PROCURA_WRITE_SCHEMA").is_some() {
+            std::fs::write(path, &written).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(path).unwrap(), written, "run it again with PROCURA_WRITE_SCHEMA=1");
+    }
+
+    #[test]
+    fn the_document_is_openapi() {
+        let read: Result<utoipa::openapi::OpenApi, _> = serde_json::from_value(document());
+        assert_eq!(read.unwrap().paths.paths.len(), ROUTES.iter().map(|route| route.path).collect::<std::collections::BTreeSet<_>>().len());
+    }
+}

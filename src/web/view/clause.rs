@@ -1,0 +1,158 @@
+//! A clause of a mandate as a sentence.
+
+use crate::domain::{Country, ExternalName, Label};
+use crate::engine::{
+    AmountTest, Clause, Condition, CounterpartyTest, CountryTest, Effect, Otherwise, ResourceTest,
+};
+use crate::web::display::{self, Shown};
+use std::collections::BTreeSet;
+
+/// A clause ready to be read.
+#[derive(Debug, Clone)]
+pub struct ClauseSentence {
+    /// Its id.
+    pub id: String,
+    /// What it is for, in its author's words.
+    pub title: Option<Shown>,
+    /// What it does.
+    pub verb: Verb,
+    /// Which intents it names.
+    pub intent: String,
+    /// When: each condition as a half-sentence, all of which must hold.
+    pub conditions: Vec<Shown>,
+    /// What becomes of it when a condition fails, for an allowance with conditions.
+    pub otherwise: Option<&'static str>,
+}
+
+/// What a clause does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// Allows.
+    Allow,
+    /// Asks the person.
+    Ask,
+    /// Refuses.
+    Refuse,
+}
+
+impl Verb {
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "Allow",
+            Self::Ask => "Ask me about",
+            Self::Refuse => "Refuse",
+        }
+    }
+
+    pub(super) const fn class(self) -> &'static str {
+        match self {
+            Self::Allow => "good",
+            Self::Ask => "waiting",
+            Self::Refuse => "bad",
+        }
+    }
+}
+
+/// Puts a clause into words.
+pub fn sentence(clause: &Clause) -> ClauseSentence {
+    let (verb, otherwise) = match clause.effect {
+        Effect::Allow { otherwise: Otherwise::Escalate } => (Verb::Allow, Some("otherwise ask me")),
+        Effect::Allow { otherwise: Otherwise::Refuse } => (Verb::Allow, Some("otherwise refuse")),
+        Effect::Escalate => (Verb::Ask, None),
+        Effect::Refuse => (Verb::Refuse, None),
+    };
+    ClauseSentence {
+        id: clause.id.to_string(),
+        title: clause.title.as_ref().map(Label::as_str).map(display::line),
+        verb,
+        intent: clause.intent.to_string(),
+        conditions: clause.when.iter().map(|condition| display::line(&half_sentence(condition))).collect(),
+        otherwise: otherwise.filter(|_| !clause.when.is_empty()),
+    }
+}
+
+fn half_sentence(condition: &Condition) -> String {
+    match condition {
+        Condition::Amount(AmountTest::AtMost(amount)) => format!("the amount is at most {amount}"),
+        Condition::Counterparty(CounterpartyTest::Known(true)) => "I know the counterparty".to_owned(),
+        Condition::Counterparty(CounterpartyTest::Known(false)) => {
+            "I do not know the counterparty".to_owned()
+        }
+        Condition::Counterparty(CounterpartyTest::In(names)) => {
+            format!("the counterparty is {}", one_of(names))
+        }
+        Condition::Counterparty(CounterpartyTest::NotIn(names)) => {
+            format!("the counterparty is not {}", one_of(names))
+        }
+        Condition::Country(CountryTest::In(countries)) => format!("the country is {}", any_of(countries)),
+        Condition::Country(CountryTest::NotIn(countries)) => {
+            format!("the country is not {}", any_of(countries))
+        }
+        Condition::Resource(ResourceTest::In(names)) => format!("the resource is {}", one_of(names)),
+        Condition::Resource(ResourceTest::NotIn(names)) => format!("the resource is not {}", one_of(names)),
+        Condition::Resource(ResourceTest::Prefix(prefix)) => format!("the resource begins with “{prefix}”"),
+        Condition::Untrusted(false) => "no text that others wrote shaped the call".to_owned(),
+        Condition::Untrusted(true) => "text that others wrote may have shaped the call".to_owned(),
+    }
+}
+
+fn one_of(names: &BTreeSet<ExternalName>) -> String {
+    either(names.iter().map(|name| format!("“{name}”")))
+}
+
+fn any_of(countries: &BTreeSet<Country>) -> String {
+    either(countries.iter().map(|country| country.as_str().to_owned()))
+}
+
+/// `a`, `a or b`, `a, b or c`.
+fn either(names: impl Iterator<Item = String>) -> String {
+    let mut names: Vec<String> = names.collect();
+    match names.pop() {
+        Some(last) if names.is_empty() => last,
+        Some(last) => format!("{} or {last}", names.join(", ")),
+        None => "nobody".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::MandateDocument;
+    use serde_json::json;
+
+    fn only(clause: &serde_json::Value) -> ClauseSentence {
+        let document = json!({"scopes": [], "clauses": [clause]});
+        sentence(&MandateDocument::read(&document).unwrap().clauses[0])
+    }
+
+    #[test]
+    fn a_clause_reads_as_a_sentence() {
+        let clause = only(&json!({
+            "id": "M-001", "title": "Small refunds", "intent": "payments.refund", "effect": "allow",
+            "when": {
+                "amount": {"at_most": {"value": "100.00", "currency": "EUR"}},
+                "counterparty": {"known": true},
+                "country": {"in": ["DE", "NL", "FR"]},
+                "untrusted": false
+            }
+        }));
+        assert_eq!((clause.verb, clause.intent.as_str()), (Verb::Allow, "payments.refund"));
+        assert_eq!(clause.otherwise, Some("otherwise ask me"));
+        let said: Vec<String> = clause.conditions.iter().map(ToString::to_string).collect();
+        for half in [
+            "the amount is at most 100.00 EUR",
+            "I know the counterparty",
+            "the country is DE, FR or NL",
+            "no text that others wrote shaped the call",
+        ] {
+            assert!(said.iter().any(|html| html.contains(half)), "{half} in {said:?}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_has_no_otherwise() {
+        let clause = only(&json!({"id": "M-002", "intent": "account.*", "effect": "refuse"}));
+        assert_eq!((clause.verb, clause.otherwise), (Verb::Refuse, None));
+        assert!(clause.conditions.is_empty());
+    }
+}

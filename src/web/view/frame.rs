@@ -1,0 +1,122 @@
+//! What surrounds every page: who is signed in, where they are, and what just happened.
+
+use crate::web::display::Shown;
+
+/// The frame of a page.
+#[derive(Debug, Clone, Default)]
+pub struct Frame {
+    /// Who is signed in; without one there is no menu.
+    pub visitor: Option<Visitor>,
+    /// Which entry of the menu the page belongs to.
+    pub section: Option<Section>,
+    /// What the last form did, in a sentence.
+    pub notice: Option<Shown>,
+    /// Why the last form did nothing, in a sentence.
+    pub fault: Option<Shown>,
+}
+
+impl Frame {
+    /// The frame of a page for someone signed in.
+    pub fn of(visitor: Visitor, section: Section) -> Self {
+        Self { visitor: Some(visitor), section: Some(section), notice: None, fault: None }
+    }
+
+    /// What every form sends back in its hidden field; empty where nobody is signed in.
+    pub fn csrf(&self) -> &str {
+        self.visitor.as_ref().map_or("", |visitor| &visitor.csrf)
+    }
+
+    pub(super) fn menu(&self) -> [Entry; 4] {
+        Section::ALL.map(|section| Entry {
+            path: section.path(),
+            title: section.title(),
+            is_current: self.section == Some(section),
+            count: match (section, &self.visitor) {
+                (Section::Queue, Some(visitor)) => visitor.open,
+                (Section::Queue | Section::Mandate | Section::Agents | Section::Calls, _) => 0,
+            },
+        })
+    }
+}
+
+/// Who is signed in.
+#[derive(Debug, Clone)]
+pub struct Visitor {
+    /// The person's name.
+    pub name: Shown,
+    /// Their tenant's slug.
+    pub tenant: String,
+    /// The session's CSRF token.
+    pub csrf: String,
+    /// How many decisions wait for them.
+    pub open: u64,
+}
+
+/// The entries of the menu.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// Decisions that wait and have ended.
+    Queue,
+    /// The person's terms.
+    Mandate,
+    /// Agents and what they present.
+    Agents,
+    /// What agents asked and were told.
+    Calls,
+}
+
+impl Section {
+    const ALL: [Self; 4] = [Self::Queue, Self::Mandate, Self::Agents, Self::Calls];
+
+    /// Where the section's first page is.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Queue => "/queue",
+            Self::Mandate => "/mandate",
+            Self::Agents => "/agents",
+            Self::Calls => "/calls",
+        }
+    }
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Queue => "Queue",
+            Self::Mandate => "Mandate",
+            Self::Agents => "Agents",
+            Self::Calls => "Calls",
+        }
+    }
+}
+
+/// One entry of the menu as it is written.
+pub(super) struct Entry {
+    pub(super) path: &'static str,
+    pub(super) title: &'static str,
+    pub(super) is_current: bool,
+    pub(super) count: u64,
+}
+
+/// How a status looks; its word is always written beside the colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// Allowed, live, done.
+    Good,
+    /// Waits for someone.
+    Waiting,
+    /// Refused, revoked, failed.
+    Bad,
+    /// Over, or neither.
+    Quiet,
+}
+
+impl Tone {
+    /// The style sheet's class.
+    pub const fn class(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Waiting => "waiting",
+            Self::Bad => "bad",
+            Self::Quiet => "quiet",
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What each page shows, prepared for display: one struct a template, plain fields, no decisions.
+//!
+//! A `String` field is escaped by the template and holds only what the service or the signed-in person wrote;
+//! whatever an agent or a third party wrote is [`Shown`](crate::web::display::Shown).
+
+mod agents;
+mod calls;
+mod clause;
+mod decision;
+mod frame;
+mod mandate;
+mod problem;
+mod queue;
+mod scope;
+mod sign_in;
+#[cfg(test)]
+mod tests;
+
+pub use agents::{AgentRow, AgentsPage, CredentialRow, IssuedPage, LIFETIMES, Lifetime, Standing};
+pub use calls::{CallRow, CallsPage, Choice, Filter};
+pub use clause::{ClauseSentence, Verb, sentence};
+pub use decision::{
+    Asked, Attachment, ClauseLine, Counterparty, DecisionPage, Event, Evidence, Stage, Status, VALIDITIES,
+};
+pub use frame::{Frame, Section, Tone, Visitor};
+pub use mandate::{Editor, FaultLine, KnownLine, MandatePage, MandateVersionPage, VersionRow};
+pub use problem::ProblemPage;
+pub use queue::{EndedRow, OpenRow, QueuePage};
+pub use scope::{ScopeChoice, choices};
+pub use sign_in::SignInPage;

@@ -1,0 +1,55 @@
+//! The queue: what waits for a person, and what has ended lately.
+
+use super::{Frame, Status};
+use crate::web::{display::Shown, when::When};
+use askama::Template;
+
+/// A person's queue.
+#[derive(Debug, Clone, Template)]
+#[template(path = "queue.html")]
+pub struct QueuePage {
+    /// The frame.
+    pub frame: Frame,
+    /// What waits, newest first.
+    pub open: Vec<OpenRow>,
+    /// What has ended, newest first.
+    pub ended: Vec<EndedRow>,
+    /// The next page of ended ones, as an absolute path.
+    pub older: Option<String>,
+}
+
+/// A decision that waits.
+#[derive(Debug, Clone)]
+pub struct OpenRow {
+    /// Its id.
+    pub id: String,
+    /// Whether an effect's end is asked for, rather than a yes.
+    pub is_effect: bool,
+    /// The agent's name.
+    pub agent: Shown,
+    /// What it wants to do.
+    pub intent: String,
+    /// What that moves, such as `12.00 EUR`.
+    pub amount: Option<String>,
+    /// Why it was not simply allowed.
+    pub reason: Shown,
+    /// When it ends undecided.
+    pub expires: When,
+}
+
+/// A decision that has ended.
+#[derive(Debug, Clone)]
+pub struct EndedRow {
+    /// Its id.
+    pub id: String,
+    /// The agent's name.
+    pub agent: Shown,
+    /// What it wanted to do.
+    pub intent: String,
+    /// What that would have moved.
+    pub amount: Option<String>,
+    /// How it ended.
+    pub status: Status,
+    /// When.
+    pub at: When,
+}
