@@ -26,12 +26,12 @@ const HEIGHTS: [(&str, u32); 14] = [
 /// Layers of one height that one of them may use all the same, and why.
 const NEIGHBOURS: [(&str, &str); 1] = [("screening", "crypto")]; // both serve what is above, hashes are needed in both
 
-/// The one file that may read each clock.
+/// The files that may read each clock.
 const CLOCKS: [(&str, &[&str]); 3] = [
     ("Utc::now", &["src/committer/clock.rs"]),
     ("SystemTime::now", &["src/committer/clock.rs"]),
-    // Monotonic time measures how long something took; it decides nothing.
-    ("Instant::now", &["src/committer/clock.rs", "src/http/meter.rs", "src/cli/progress.rs"]),
+    // Monotonic time says how long a bar has stood or a caller may wait; it decides nothing.
+    ("Instant::now", &["src/http/decisions.rs", "src/cli/progress.rs"]),
 ];
 
 /// Over this a file is to be split.
