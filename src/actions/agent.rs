@@ -38,7 +38,8 @@ pub fn create(
         "agent_kind": agent.kind,
     });
     let mut draft =
-        Draft::act(Kind::AgentCreate, Chain::Principal(person.id), input, json!({"id": agent.id})).by(person.id);
+        Draft::act(Kind::AgentCreate, Chain::Principal(person.id), input, json!({"id": agent.id}))
+            .by(person.id);
     draft.agent = Some(agent.id);
     let stored = books.record(draft)?;
     Ok((agent, stored))
@@ -48,7 +49,9 @@ pub fn create(
 pub fn retire(books: &mut Books<'_>, person: &Person, id: AgentId) -> Result<Arc<StoredReceipt>, Error> {
     let now = books.now();
     let (connection, slug) = books.place();
-    agent::find(connection, slug, id)?.filter(|agent| agent.principal == person.id).ok_or(Error::NotFound("agent"))?;
+    agent::find(connection, slug, id)?
+        .filter(|agent| agent.principal == person.id)
+        .ok_or(Error::NotFound("agent"))?;
     if !agent::retire(connection, slug, id, now)? {
         return Err(Error::Conflict(format!("agent `{id}` is retired already")));
     }

@@ -1,8 +1,10 @@
 //! Who acts. A permission is a type here: an argument of type [`Operator`] is the check.
 
 use super::Error;
-use crate::domain::{AgentId, CredentialId, Hash, Label, PrincipalId, Role, Roles, Scope, Scopes, TenantSlug, Timestamp};
 use crate::domain::Duration;
+use crate::domain::{
+    AgentId, CredentialId, Hash, Label, PrincipalId, Role, Roles, Scope, Scopes, TenantSlug, Timestamp,
+};
 use crate::storage::access::Subject;
 use crate::storage::principal::PasswordSetBy;
 

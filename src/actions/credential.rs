@@ -7,13 +7,14 @@ use super::withdraw;
 use crate::committer::{Books, Draft, Life};
 use crate::crypto::token::Claims;
 use crate::domain::{
-    AgentId, AgentKind, Chain, Country, CredentialId, Duration, Hash, Label, Malformed, Scope, Scopes, Timestamp,
+    AgentId, AgentKind, Chain, Country, CredentialId, Duration, Hash, Label, Malformed, Scope, Scopes,
+    Timestamp,
 };
 use crate::engine::CredentialClauses;
 use crate::evidence::receipt::Kind;
+use crate::storage::agent;
 use crate::storage::credential::{self, Credential, Revoked};
 use crate::storage::receipt::StoredReceipt;
-use crate::storage::agent;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -79,7 +80,8 @@ pub fn create(books: &mut Books<'_>, person: &Person, agent: AgentId, terms: Ter
     let mut content = Content::default();
     let input = input(books, Kind::CredentialCreate, &credential, &terms, &mut content);
     let output = json!({"id": credential.id, "expires_at": credential.expires_at});
-    let mut draft = Draft::act(Kind::CredentialCreate, Chain::Principal(person.id), input, output).by(person.id);
+    let mut draft =
+        Draft::act(Kind::CredentialCreate, Chain::Principal(person.id), input, output).by(person.id);
     draft.agent = Some(agent.id);
     draft.credential = Some(credential.id);
     draft.content = content.finish();
@@ -110,7 +112,9 @@ pub fn derive(books: &mut Books<'_>, caller: &AgentCaller, terms: Terms) -> Resu
     }
     let parent = &standing.credential;
     if parent.depth >= DEEPEST {
-        return Err(Error::Conflict(format!("a credential may have {DEEPEST} ancestors, this would be one more")));
+        return Err(Error::Conflict(format!(
+            "a credential may have {DEEPEST} ancestors, this would be one more"
+        )));
     }
     let (connection, slug) = books.place();
     let children = credential::children(connection, slug, parent.id)?;
@@ -142,7 +146,8 @@ pub fn derive(books: &mut Books<'_>, caller: &AgentCaller, terms: Terms) -> Resu
         members.insert("parent".into(), json!(parent.id));
     }
     let output = json!({"id": credential.id, "expires_at": credential.expires_at});
-    let mut draft = Draft::act(Kind::CredentialDerive, Chain::Credential(parent.id), input, output).by(parent.principal);
+    let mut draft =
+        Draft::act(Kind::CredentialDerive, Chain::Credential(parent.id), input, output).by(parent.principal);
     draft.agent = Some(parent.agent);
     draft.credential = Some(parent.id);
     draft.content = content.finish();
@@ -201,7 +206,8 @@ pub fn revoke(books: &mut Books<'_>, person: &Person, id: CredentialId) -> Resul
         "credential": id,
     });
     let output = json!({"revoked": revoked});
-    let mut draft = Draft::act(Kind::CredentialRevoke, Chain::Principal(person.id), input, output).by(person.id);
+    let mut draft =
+        Draft::act(Kind::CredentialRevoke, Chain::Principal(person.id), input, output).by(person.id);
     draft.agent = Some(credential.agent);
     draft.credential = Some(id);
     let stored = books.record(draft)?;
@@ -330,10 +336,8 @@ fn token(
         exp: expires_at.unix_seconds(),
         jti: books.new_id(crate::domain::CallId::new).to_string(),
     };
-    let token = books
-        .keys()
-        .token
-        .sign(&claims)
-        .map_err(|error| Error::Store(crate::storage::StoreError::Failed(format!("no token can be signed: {error}"))))?;
+    let token = books.keys().token.sign(&claims).map_err(|error| {
+        Error::Store(crate::storage::StoreError::Failed(format!("no token can be signed: {error}")))
+    })?;
     Ok((token, Timestamp::from_unix_seconds(claims.exp)))
 }

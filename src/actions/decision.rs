@@ -12,9 +12,9 @@ use crate::engine::{Change, Clause, Effect as ClauseEffect, compare};
 use crate::evidence::receipt::Kind;
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Turn};
 use crate::storage::effect::{self, EffectStatus};
+use crate::storage::known;
 use crate::storage::principal::PasswordSetBy;
 use crate::storage::receipt::StoredReceipt;
-use crate::storage::known;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -54,13 +54,18 @@ pub fn approve(
 ) -> Result<Approved, Error> {
     let lifetime = valid_for.unwrap_or(APPROVAL_LIFETIME);
     if lifetime.whole_seconds() < 1 || lifetime > LONGEST_APPROVAL {
-        let detail =
-            format!("{} seconds asked, 1 to {} are allowed", lifetime.whole_seconds(), LONGEST_APPROVAL.whole_seconds());
+        let detail = format!(
+            "{} seconds asked, 1 to {} are allowed",
+            lifetime.whole_seconds(),
+            LONGEST_APPROVAL.whole_seconds()
+        );
         return Err(Malformed::at("/valid_for", detail).into());
     }
     let open = open_decision(books, person, id, DecisionKind::Action)?;
     if open.input_hash != shown {
-        return Err(Error::Conflict(format!("`{shown}` is not the input hash of decision `{id}`: look at it again")));
+        return Err(Error::Conflict(format!(
+            "`{shown}` is not the input hash of decision `{id}`: look at it again"
+        )));
     }
     let verdict = match reconsider(books, &open)? {
         Reconsidered::Verdict(verdict) => verdict,
@@ -71,7 +76,11 @@ pub fn approve(
     };
     if verdict.outcome == Outcome::Refuse {
         withdraw::withdraw(books, &open, "the answer would now be refuse")?;
-        let reason = format!("the answer would now be refuse ({}): {}", verdict.clauses().join(", "), verdict.reason());
+        let reason = format!(
+            "the answer would now be refuse ({}): {}",
+            verdict.clauses().join(", "),
+            verdict.reason()
+        );
         return Ok(Approved::Withdrawn { reason });
     }
     let now = books.now();
@@ -144,14 +153,20 @@ fn narrow_mandate(books: &mut Books<'_>, person: &Person, clause: Clause) -> Res
     let live = books.mandate(person.id)?;
     let mut document = live.document.clone();
     if document.clauses.iter().any(|there| there.id == clause.id) {
-        return Err(Malformed::at("/narrow/id", format!("clause `{}` is in the mandate already", clause.id)).into());
+        return Err(
+            Malformed::at("/narrow/id", format!("clause `{}` is in the mandate already", clause.id)).into()
+        );
     }
     document.clauses.push(clause);
     match compare(&live.document, &document) {
-        Change::Narrowed | Change::Unchanged => mandate::put(books, person, live.version, &document).map(|_| ()),
-        Change::Widened | Change::Mixed => {
-            Err(Malformed::at("/narrow", "the clause would widen the mandate: put the mandate itself instead").into())
+        Change::Narrowed | Change::Unchanged => {
+            mandate::put(books, person, live.version, &document).map(|_| ())
         }
+        Change::Widened | Change::Mixed => Err(Malformed::at(
+            "/narrow",
+            "the clause would widen the mandate: put the mandate itself instead",
+        )
+        .into()),
     }
 }
 
@@ -256,7 +271,9 @@ fn learn_counterparties(books: &mut Books<'_>, decision: &Decision) -> Result<()
     let derived = content.get("/input/facts/counterparties").and_then(|opening| opening.get("value"));
     let names: Vec<_> = match derived.and_then(Value::as_array) {
         Some(names) => names.iter().filter_map(Value::as_str).filter_map(|name| name.parse().ok()).collect(),
-        None => described_again(&input, Some(&content)).and_then(|again| again.counterparties).unwrap_or_default(),
+        None => {
+            described_again(&input, Some(&content)).and_then(|again| again.counterparties).unwrap_or_default()
+        }
     };
     let mut learnt = false;
     for name in &names {

@@ -35,7 +35,12 @@ pub struct Reported {
 }
 
 /// Takes an agent's report. The same again is answered the same; another is refused.
-pub fn report(books: &mut Books<'_>, caller: &AgentCaller, id: EffectId, report: &Report) -> Result<Reported, Error> {
+pub fn report(
+    books: &mut Books<'_>,
+    caller: &AgentCaller,
+    id: EffectId,
+    report: &Report,
+) -> Result<Reported, Error> {
     if report.status == EffectStatus::Claimed {
         return Err(Malformed::at("/status", "`claimed` is no ending: done, failed or unknown").into());
     }
@@ -50,7 +55,10 @@ pub fn report(books: &mut Books<'_>, caller: &AgentCaller, id: EffectId, report:
     match found.status {
         EffectStatus::Claimed => {}
         EffectStatus::Done | EffectStatus::Failed | EffectStatus::Unknown => {
-            return Err(Error::Conflict(format!("effect `{id}` is {} and was reported on differently", found.status)));
+            return Err(Error::Conflict(format!(
+                "effect `{id}` is {} and was reported on differently",
+                found.status
+            )));
         }
     }
     // An agent's own word does not release what cannot be taken back.
@@ -110,8 +118,8 @@ fn record(
     if let (Some(decision), Some(members)) = (decision, output.as_object_mut()) {
         members.insert("decision".into(), json!(decision));
     }
-    let mut draft =
-        Draft::act(Kind::EffectOutcome, Chain::Credential(effect.credential), input, output).by(effect.principal);
+    let mut draft = Draft::act(Kind::EffectOutcome, Chain::Credential(effect.credential), input, output)
+        .by(effect.principal);
     draft.agent = Some(effect.agent);
     draft.credential = Some(effect.credential);
     draft.intent = Some(effect.intent.clone());

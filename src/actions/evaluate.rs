@@ -70,7 +70,9 @@ fn admit(books: &mut Books<'_>, call: &Call) -> Result<Arc<Standing>, Error> {
     }
     match standing.life(books.now()) {
         Life::Live => {}
-        life @ (Life::Expired { .. } | Life::Revoked { .. } | Life::Retired { .. }) => return Err(Error::Dead(life)),
+        life @ (Life::Expired { .. } | Life::Revoked { .. } | Life::Retired { .. }) => {
+            return Err(Error::Dead(life));
+        }
     }
     if !standing.scopes.intersection(call.presented.scopes).contains(Scope::ActionRequest) {
         return Err(Error::InsufficientScope(Scope::ActionRequest));
@@ -84,7 +86,11 @@ fn admit(books: &mut Books<'_>, call: &Call) -> Result<Arc<Standing>, Error> {
         && agent.as_str() != standing.agent.name.as_str()
         && agent.as_str() != standing.agent.id.to_string()
     {
-        return Err(Malformed::at("/agent", format!("`{agent}` is neither name nor id of the token's agent")).into());
+        return Err(Malformed::at(
+            "/agent",
+            format!("`{agent}` is neither name nor id of the token's agent"),
+        )
+        .into());
     }
     match call.described.min_mandate_version {
         Some(asked) if standing.mandate.version < asked => {
@@ -172,10 +178,14 @@ fn settle(
     let (connection, slug) = books.place();
     let (open, recent) = decision::count_of_agent(connection, slug, standing.agent.id, hour_ago)?;
     if open >= OPEN_DECISIONS {
-        return Ok(refused("attention-budget", format!("{open} decisions of this agent are open, {OPEN_DECISIONS} may be")));
+        return Ok(refused(
+            "attention-budget",
+            format!("{open} decisions of this agent are open, {OPEN_DECISIONS} may be"),
+        ));
     }
     if recent >= ESCALATIONS_AN_HOUR {
-        let reason = format!("{recent} decisions opened by this agent within an hour, {ESCALATIONS_AN_HOUR} may be");
+        let reason =
+            format!("{recent} decisions opened by this agent within an hour, {ESCALATIONS_AN_HOUR} may be");
         return Ok(refused("attention-budget", reason));
     }
     Ok(settled(&verdict, DecisionUse::Open))
@@ -208,7 +218,9 @@ fn approval(
     match found.status {
         DecisionStatus::Open if found.expires_at <= now => bad("approval.expired", "nobody decided in time"),
         DecisionStatus::Open => Ok(Approval::Pending(Box::new(found))),
-        DecisionStatus::Approved if found.approved_until.is_some_and(|until| now < until) => Ok(Approval::Good),
+        DecisionStatus::Approved if found.approved_until.is_some_and(|until| now < until) => {
+            Ok(Approval::Good)
+        }
         DecisionStatus::Approved | DecisionStatus::Expired => bad("approval.expired", "the approval is over"),
         DecisionStatus::Used => bad("approval.used", "the approval was used; it was good for one call"),
         DecisionStatus::Declined => bad("approval.declined", "the person declined"),
@@ -397,20 +409,28 @@ fn open_decision(
     if call.mail.enabled
         && let Some(person) = principal::find(connection, slug, opened.principal)?
     {
-        let mail = compose::decision_opened(slug, &person, &opened, &call.links.page(id)).map_err(Error::Store)?;
+        let mail =
+            compose::decision_opened(slug, &person, &opened, &call.links.page(id)).map_err(Error::Store)?;
         outbox::insert(connection, &mail, now)?;
     }
     Ok(())
 }
 
-fn use_approval(books: &mut Books<'_>, id: DecisionId, stored: &StoredReceipt, now: Timestamp) -> Result<(), Error> {
+fn use_approval(
+    books: &mut Books<'_>,
+    id: DecisionId,
+    stored: &StoredReceipt,
+    now: Timestamp,
+) -> Result<(), Error> {
     let turn = Turn::Used { log_index: stored.log_index };
     let (connection, slug) = books.place();
     if decision::turn(connection, slug, id, DecisionStatus::Approved, &turn, now)? {
         Ok(())
     } else {
         // It was approved when this batch read it, and nothing else writes.
-        Err(Error::Store(crate::storage::StoreError::Failed("an approval changed inside its transaction".into())))
+        Err(Error::Store(crate::storage::StoreError::Failed(
+            "an approval changed inside its transaction".into(),
+        )))
     }
 }
 

@@ -27,7 +27,12 @@ pub struct Put {
 }
 
 /// Puts `document` live as the next version, if `seen` is still the live one. Widening needs a fresh sign-in.
-pub fn put(books: &mut Books<'_>, person: &Person, seen: u64, document: &MandateDocument) -> Result<Put, Error> {
+pub fn put(
+    books: &mut Books<'_>,
+    person: &Person,
+    seen: u64,
+    document: &MandateDocument,
+) -> Result<Put, Error> {
     let live = books.mandate(person.id)?;
     if live.version != seen {
         return Err(Error::Stale { live: live.version });
@@ -80,8 +85,10 @@ fn record(
         "replaces": row.version.saturating_sub(1),
         "document": content.commit("/input/document", written),
     });
-    let warnings: Vec<Value> =
-        warnings.iter().map(|warning| json!({"pointer": warning.pointer, "message": warning.message})).collect();
+    let warnings: Vec<Value> = warnings
+        .iter()
+        .map(|warning| json!({"pointer": warning.pointer, "message": warning.message}))
+        .collect();
     let output = json!({
         "version": row.version,
         "change": change.as_str(),

@@ -25,7 +25,12 @@ pub struct Put {
 }
 
 /// Puts `document` live as the next version, if `seen` is still the live one. Widening needs a fresh sign-in.
-pub fn put(books: &mut Books<'_>, operator: &Operator, seen: u64, document: &PolicyDocument) -> Result<Put, Error> {
+pub fn put(
+    books: &mut Books<'_>,
+    operator: &Operator,
+    seen: u64,
+    document: &PolicyDocument,
+) -> Result<Put, Error> {
     let live = books.policy()?;
     if live.version != seen {
         return Err(Error::Stale { live: live.version });
@@ -63,7 +68,9 @@ pub fn put(books: &mut Books<'_>, operator: &Operator, seen: u64, document: &Pol
     draft.content = content.finish();
     let stored = books.record(draft)?;
     match change {
-        Change::Narrowed | Change::Mixed => withdraw::after_narrowing(books, None, "the policy was narrowed")?,
+        Change::Narrowed | Change::Mixed => {
+            withdraw::after_narrowing(books, None, "the policy was narrowed")?
+        }
         Change::Widened | Change::Unchanged => {}
     }
     Ok(Put { version, change, stored })

@@ -50,7 +50,8 @@ pub fn create(
         "name": content.commit("/input/name", json!(person.name)),
     });
     let mut draft =
-        Draft::act(Kind::PrincipalCreate, Chain::Principal(author), input, json!({"id": person.id})).by(author);
+        Draft::act(Kind::PrincipalCreate, Chain::Principal(author), input, json!({"id": person.id}))
+            .by(author);
     draft.content = content.finish();
     let stored = books.record(draft)?;
     Ok((person, stored))
@@ -89,13 +90,18 @@ pub(super) fn add(
 }
 
 /// Replaces the person's own password and ends their other sessions.
-pub fn change_password(books: &mut Books<'_>, person: &Person, hash: &str) -> Result<Arc<StoredReceipt>, Error> {
+pub fn change_password(
+    books: &mut Books<'_>,
+    person: &Person,
+    hash: &str,
+) -> Result<Arc<StoredReceipt>, Error> {
     let (connection, slug) = books.place();
     if !principal::set_password(connection, slug, person.id, hash, PasswordSetBy::Person)? {
         return Err(Error::NotFound("person"));
     }
     let ended = session::delete_others(connection, slug, person.id, person.session)?;
-    let input = json!({"kind": Kind::PrincipalPassword.as_str(), "tenant": books.slug(), "principal": person.id});
+    let input =
+        json!({"kind": Kind::PrincipalPassword.as_str(), "tenant": books.slug(), "principal": person.id});
     let output = json!({"other_sessions_ended": ended});
     let draft = Draft::act(Kind::PrincipalPassword, Chain::Principal(person.id), input, output).by(person.id);
     Ok(books.record(draft)?)

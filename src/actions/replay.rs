@@ -70,7 +70,8 @@ fn refusal(
         return Ok(None);
     }
     let Some(id) = answered.effect else {
-        let reason = "this key was answered before and that answer no longer stands: ask again under a new key".into();
+        let reason =
+            "this key was answered before and that answer no longer stands: ask again under a new key".into();
         return Ok(Some(Refusal { clause: "replay.stale", reason, effect: None }));
     };
     let (connection, slug) = books.place();
@@ -78,7 +79,8 @@ fn refusal(
     match status {
         Some(EffectStatus::Done | EffectStatus::Failed) => Ok(None),
         Some(EffectStatus::Claimed | EffectStatus::Unknown) | None => {
-            let reason = format!("this key let effect {id} happen and nobody said how it ended: report on it first");
+            let reason =
+                format!("this key let effect {id} happen and nobody said how it ended: report on it first");
             Ok(Some(Refusal { clause: "effect.unsettled", reason, effect: Some(id) }))
         }
     }

@@ -54,9 +54,10 @@ pub fn found(connection: &mut AnyConnection, founding: &Founding, master: &Maste
             let name = KeyName { tenant: &founding.slug, key: id, purpose };
             let failed = |detail: String| Error::Store(StoreError::Failed(detail));
             let signer = match purpose {
-                KeyPurpose::Log | KeyPurpose::Token => {
-                    Some(SigningKey::from_seed(&seed).ok_or_else(|| failed("no signing key can be made".into()))?)
-                }
+                KeyPurpose::Log | KeyPurpose::Token => Some(
+                    SigningKey::from_seed(&seed)
+                        .ok_or_else(|| failed("no signing key can be made".into()))?,
+                ),
                 KeyPurpose::Auth | KeyPurpose::Lookup => None,
             };
             if let (KeyPurpose::Log, Some(signer)) = (purpose, &signer) {
@@ -68,7 +69,9 @@ pub fn found(connection: &mut AnyConnection, founding: &Founding, master: &Maste
                 id,
                 purpose: purpose.as_str().to_owned(),
                 public: signer.map(|signer| signer.public().0.to_vec()),
-                wrapped: master.wrap(&seed, &name, entropy::bytes()).map_err(|error| failed(error.to_string()))?,
+                wrapped: master
+                    .wrap(&seed, &name, entropy::bytes())
+                    .map_err(|error| failed(error.to_string()))?,
                 created_at: now,
                 retired_at: None,
             };
@@ -111,7 +114,8 @@ pub fn first_operator(books: &mut Books<'_>, new: NewPrincipal) -> Result<Princi
         "email": content.commit("/input/email", json!(operator.email)),
     });
     let mut draft =
-        Draft::act(Kind::TenantSetup, Chain::Tenant(tenant.id), input, json!({"operator": operator.id})).by(operator.id);
+        Draft::act(Kind::TenantSetup, Chain::Tenant(tenant.id), input, json!({"operator": operator.id}))
+            .by(operator.id);
     draft.content = content.finish();
     books.record(draft)?;
     Ok(operator)

@@ -98,7 +98,11 @@ pub(super) fn after_revocation(
 }
 
 /// Takes back one decision, with a receipt in its credential's chain.
-pub(super) fn withdraw(books: &mut Books<'_>, decision: &Decision, reason: &'static str) -> Result<(), Error> {
+pub(super) fn withdraw(
+    books: &mut Books<'_>,
+    decision: &Decision,
+    reason: &'static str,
+) -> Result<(), Error> {
     let now = books.now();
     let (connection, slug) = books.place();
     if !decision::turn(connection, slug, decision.id, decision.status, &Turn::Withdrawn { reason }, now)? {
@@ -124,7 +128,8 @@ pub(super) fn end(
         "was": decision.status.as_str(),
     });
     let output = json!({"status": status.as_str(), "reason": reason});
-    let mut draft = Draft::act(kind, Chain::Credential(decision.credential), input, output).by(decision.principal);
+    let mut draft =
+        Draft::act(kind, Chain::Credential(decision.credential), input, output).by(decision.principal);
     draft.agent = Some(decision.agent);
     draft.credential = Some(decision.credential);
     books.record(draft)?;

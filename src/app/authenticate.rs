@@ -167,8 +167,10 @@ impl App {
         let now = clock::now();
         let digest = sha256(token.as_bytes());
         let unattributable = |error: &dyn std::fmt::Display| CallerError::Unattributable(error.to_string());
-        let kid = key_id(token).ok_or_else(|| unattributable(&"the token is not a JWT that names its key"))?;
-        let (verifier, epoch) = self.verifier(&kid, now)?.ok_or_else(|| unattributable(&"the token's key is unknown"))?;
+        let kid =
+            key_id(token).ok_or_else(|| unattributable(&"the token is not a JWT that names its key"))?;
+        let (verifier, epoch) =
+            self.verifier(&kid, now)?.ok_or_else(|| unattributable(&"the token's key is unknown"))?;
         if let Some(claims) = self.tokens.get(&digest, epoch, now) {
             return Ok(claims);
         }
@@ -197,13 +199,14 @@ impl App {
 
     /// The agent behind verified claims, if its credential is live at this moment.
     pub async fn agent(&self, claims: &Verified<Claims>) -> Result<AgentCaller, CallerError> {
-        let presented =
-            Presented { credential: claims.client_id, agent: claims.sub, scopes: claims.scope };
+        let presented = Presented { credential: claims.client_id, agent: claims.sub, scopes: claims.scope };
         let tenant = claims.tenant.clone();
         let slug = tenant.clone();
         let found = self.read(move |connection| live_credential(connection, &slug, presented)).await?;
-        let found = found.ok_or_else(|| CallerError::Unattributable("the token's credential is unknown".into()))?;
-        let subject = Subject::of_credential(presented.credential, presented.agent, found.credential.principal);
+        let found =
+            found.ok_or_else(|| CallerError::Unattributable("the token's credential is unknown".into()))?;
+        let subject =
+            Subject::of_credential(presented.credential, presented.agent, found.credential.principal);
         if let Some(detail) = describe(found.life, &found.credential) {
             return Err(CallerError::Dead { tenant, subject, detail });
         }
@@ -233,7 +236,9 @@ fn live_credential(
     tenant: &TenantSlug,
     presented: Presented,
 ) -> Result<Option<Found>, StoreError> {
-    let Some(credential) = storage::credential::find(connection, tenant, presented.credential)? else { return Ok(None) };
+    let Some(credential) = storage::credential::find(connection, tenant, presented.credential)? else {
+        return Ok(None);
+    };
     let Some(agent) = storage::agent::find(connection, tenant, credential.agent)? else { return Ok(None) };
     if agent.id != presented.agent {
         return Ok(None);
@@ -259,7 +264,10 @@ fn live_credential(
     let document = mandate
         .and_then(|mandate| serde_json::from_str(&mandate.document).ok())
         .and_then(|value| MandateDocument::read(&value).ok())
-        .ok_or_else(|| StoreError::Corrupt { place: "mandates.document", detail: credential.principal.to_string() })?;
+        .ok_or_else(|| StoreError::Corrupt {
+            place: "mandates.document",
+            detail: credential.principal.to_string(),
+        })?;
     Ok(Some(Found { credential, life, scopes: effective_scopes(carried, &document) }))
 }
 

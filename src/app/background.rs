@@ -28,7 +28,12 @@ pub struct Background(Vec<JoinHandle<()>>);
 
 impl Background {
     /// Starts what happens by itself.
-    pub fn start(app: &Arc<App>, database: &Database, mail: Option<&MailTransport>, from: &str) -> Result<Self, String> {
+    pub fn start(
+        app: &Arc<App>,
+        database: &Database,
+        mail: Option<&MailTransport>,
+        from: &str,
+    ) -> Result<Self, String> {
         let mut tasks = vec![tokio::spawn(sweep_always(app.clone()))];
         if let Some(transport) = mail {
             let mailer = Mailer::new(transport, from)?;
@@ -87,7 +92,10 @@ async fn pause(app: &App, now: Timestamp) -> Wait {
 }
 
 async fn tenants(app: &App) -> Result<Vec<TenantSlug>, StoreError> {
-    app.read(|connection| Ok(storage::tenant::all(connection)?.into_iter().map(|tenant| tenant.slug).collect())).await
+    app.read(|connection| {
+        Ok(storage::tenant::all(connection)?.into_iter().map(|tenant| tenant.slug).collect())
+    })
+    .await
 }
 
 /// Sweeps what is due; `true` if more may be.

@@ -174,7 +174,8 @@ fn json_lines(
         Ok(())
     })?;
     let sealed = record(app, asked, export, exporter.manifest().to_json(), runtime)?;
-    let receipt = sealed.receipt(&sealed.value).ok_or_else(|| ExportError::Manifest("it has no path".into()))?;
+    let receipt =
+        sealed.receipt(&sealed.value).ok_or_else(|| ExportError::Manifest("it has no path".into()))?;
     let documents = Documents::of(&sealed.value)?;
     exporter.end(documents.line(receipt), &mut piece);
     if sink(piece) { Ok(count) } else { Err(ExportError::Gone) }
@@ -204,7 +205,8 @@ struct Documents {
 impl Documents {
     fn of(stored: &StoredReceipt) -> Result<Self, StoreError> {
         let read = |place, text: &str| {
-            serde_json::from_str(text).map_err(|error| StoreError::Corrupt { place, detail: error.to_string() })
+            serde_json::from_str(text)
+                .map_err(|error| StoreError::Corrupt { place, detail: error.to_string() })
         };
         Ok(Self {
             input: read("receipts.input", &stored.input)?,
@@ -214,7 +216,13 @@ impl Documents {
     }
 
     fn line(&self, receipt: Receipt) -> Line<'_> {
-        Line { export: None, receipt, input: &self.input, output: &self.output, content: self.content.as_ref() }
+        Line {
+            export: None,
+            receipt,
+            input: &self.input,
+            output: &self.output,
+            content: self.content.as_ref(),
+        }
     }
 }
 
@@ -275,7 +283,13 @@ fn table(
         Ok(())
     })?;
     let export = ExportId::new(clock::now(), entropy::bytes());
-    record(app, asked, export, json!({"export": export, "lines": count, "first": first, "last": last}), runtime)?;
+    record(
+        app,
+        asked,
+        export,
+        json!({"export": export, "lines": count, "first": first, "last": last}),
+        runtime,
+    )?;
     let piece = writer.into_inner().map_err(|error| StoreError::Failed(error.to_string()))?;
     if sink(piece) { Ok(count) } else { Err(ExportError::Gone) }
 }
@@ -283,14 +297,18 @@ fn table(
 fn row(stored: &StoredReceipt) -> Result<[String; 17], StoreError> {
     let body = &stored.body;
     let documents = Documents::of(stored)?;
-    let output = |name: &str| documents.output.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let clauses = documents.output.get("clauses").and_then(Value::as_array).map(|clauses| {
-        clauses.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
-    });
+    let output =
+        |name: &str| documents.output.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let clauses = documents
+        .output
+        .get("clauses")
+        .and_then(Value::as_array)
+        .map(|clauses| clauses.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "));
     let facts = documents.input.get("facts").or_else(|| documents.input.get("request"));
     let amount = facts.and_then(|facts| facts.get("amount"));
-    let of_amount =
-        |name: &str| amount.and_then(|amount| amount.get(name)).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let of_amount = |name: &str| {
+        amount.and_then(|amount| amount.get(name)).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
     let version = |version: Option<u64>| version.map(|version| version.to_string()).unwrap_or_default();
     Ok([
         body.at.to_string(),
@@ -315,7 +333,11 @@ fn row(stored: &StoredReceipt) -> Result<[String; 17], StoreError> {
 
 /// A cell that no spreadsheet takes for a formula: what begins like one gets an apostrophe before it.
 fn defuse(cell: &str) -> String {
-    if cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\0']) { format!("'{cell}") } else { cell.to_owned() }
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\0']) {
+        format!("'{cell}")
+    } else {
+        cell.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -324,9 +346,15 @@ mod tests {
 
     #[test]
     fn no_cell_is_a_formula() {
-        for (cell, written) in
-            [("=1+1", "'=1+1"), ("@x", "'@x"), ("-5", "'-5"), ("+5", "'+5"), ("\tx", "'\tx"), ("plain", "plain"), ("", "")]
-        {
+        for (cell, written) in [
+            ("=1+1", "'=1+1"),
+            ("@x", "'@x"),
+            ("-5", "'-5"),
+            ("+5", "'+5"),
+            ("\tx", "'\tx"),
+            ("plain", "plain"),
+            ("", ""),
+        ] {
             assert_eq!(defuse(cell), written);
         }
     }

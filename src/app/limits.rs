@@ -136,12 +136,21 @@ mod tests {
             assert!(limits.may_sign_in(&tenant, "a@example.test", here, now).is_ok());
             limits.sign_in_failed(&tenant, "a@example.test", here, now);
         }
-        assert!(limits.may_sign_in(&tenant, "a@example.test", there, now).is_err(), "the account is closed everywhere");
+        assert!(
+            limits.may_sign_in(&tenant, "a@example.test", there, now).is_err(),
+            "the account is closed everywhere"
+        );
         assert!(limits.may_sign_in(&tenant, "b@example.test", here, now).is_ok(), "other accounts are not");
-        assert!(limits.may_sign_in(&tenant, "a@example.test", there, now.plus(WINDOW)).is_ok(), "for a while");
+        assert!(
+            limits.may_sign_in(&tenant, "a@example.test", there, now.plus(WINDOW)).is_ok(),
+            "for a while"
+        );
         for number in 0..FAILURES_OF_ADDRESS {
             limits.sign_in_failed(&tenant, &format!("{number}@example.test"), there, now);
         }
-        assert!(limits.may_sign_in(&tenant, "new@example.test", there, now).is_err(), "one address is closed for all");
+        assert!(
+            limits.may_sign_in(&tenant, "new@example.test", there, now).is_err(),
+            "one address is closed for all"
+        );
     }
 }

@@ -4,8 +4,8 @@ use super::{App, MailTransport};
 use crate::actions::Error;
 use crate::committer::clock;
 use crate::domain::{Duration, Timestamp};
-use crate::storage::outbox::{self, Mail};
 use crate::storage::StoreError;
+use crate::storage::outbox::{self, Mail};
 use lettre::message::{Mailbox, MultiPart};
 use lettre::transport::smtp::SmtpTransport;
 use lettre::{FileTransport, Message, Transport};
@@ -40,11 +40,13 @@ impl Mailer {
         let from = from.parse().map_err(|error| format!("`{from}` is not a sender's address: {error}"))?;
         let transport = match transport {
             MailTransport::Folder(folder) => {
-                std::fs::create_dir_all(folder).map_err(|error| format!("`{}`: {error}", folder.display()))?;
+                std::fs::create_dir_all(folder)
+                    .map_err(|error| format!("`{}`: {error}", folder.display()))?;
                 Sender::Folder(Arc::new(FileTransport::new(folder)))
             }
             MailTransport::Smtp(url) => {
-                let builder = SmtpTransport::from_url(url).map_err(|error| format!("mail server: {error}"))?;
+                let builder =
+                    SmtpTransport::from_url(url).map_err(|error| format!("mail server: {error}"))?;
                 Sender::Smtp(builder.timeout(Some(SMTP_PATIENCE)).build())
             }
         };
@@ -96,7 +98,8 @@ impl Mailer {
     }
 
     fn deliver(&self, mail: &Mail) -> Result<(), String> {
-        let to: Mailbox = mail.recipient.parse().map_err(|error| format!("the recipient's address: {error}"))?;
+        let to: Mailbox =
+            mail.recipient.parse().map_err(|error| format!("the recipient's address: {error}"))?;
         let message = Message::builder()
             .from(self.from.clone())
             .to(to)

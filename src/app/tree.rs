@@ -1,13 +1,13 @@
 //! Paths of receipts already in the log, at its size of now, from full tiles and the newest leaves.
 
+use crate::crypto::PublicKey;
+use crate::crypto::keyring::KeyPurpose;
 use crate::domain::{Hash, TenantSlug};
 use crate::evidence::merkle;
 use crate::evidence::note::{VerifierKey, open_checkpoint};
 use crate::evidence::receipt::{self, Inclusion, Receipt};
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::{self, AnyConnection, StoreError, tile};
-use crate::crypto::PublicKey;
-use crate::crypto::keyring::KeyPurpose;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -30,7 +30,9 @@ impl Tree {
     /// The tree as last committed.
     pub fn now(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<Option<Self>, StoreError> {
         let Some(head) = storage::head::find(connection, tenant)? else { return Ok(None) };
-        let Some(origin) = storage::tenant::find(connection, tenant)?.map(|tenant| tenant.origin) else { return Ok(None) };
+        let Some(origin) = storage::tenant::find(connection, tenant)?.map(|tenant| tenant.origin) else {
+            return Ok(None);
+        };
         let corrupt = |detail: String| StoreError::Corrupt { place: "heads.checkpoint", detail };
         let key = storage::key::of_tenant(connection, tenant)?
             .into_iter()
@@ -76,8 +78,13 @@ impl Tree {
     }
 
     /// A receipt with its path in this tree; an error if the tree does not hold it.
-    pub fn receipt(&mut self, connection: &mut AnyConnection, stored: &StoredReceipt) -> Result<Receipt, StoreError> {
-        let path = merkle::path(stored.log_index, self.size, |level, index| self.node(connection, level, index))?;
+    pub fn receipt(
+        &mut self,
+        connection: &mut AnyConnection,
+        stored: &StoredReceipt,
+    ) -> Result<Receipt, StoreError> {
+        let path =
+            merkle::path(stored.log_index, self.size, |level, index| self.node(connection, level, index))?;
         Ok(Receipt {
             body: stored.body.clone(),
             hash: stored.hash,
@@ -110,7 +117,12 @@ impl Tree {
     }
 
     /// A tile's hashes: read when full, computed from what lies below it at the right edge.
-    fn tile(&mut self, connection: &mut AnyConnection, level: u32, number: u64) -> Result<Arc<Vec<Hash>>, StoreError> {
+    fn tile(
+        &mut self,
+        connection: &mut AnyConnection,
+        level: u32,
+        number: u64,
+    ) -> Result<Arc<Vec<Hash>>, StoreError> {
         if let Some(tile) = self.tiles.get(&(level, number)) {
             return Ok(tile.clone());
         }
@@ -126,7 +138,12 @@ impl Tree {
         Ok(hashes)
     }
 
-    fn right_edge(&mut self, connection: &mut AnyConnection, level: u32, number: u64) -> Result<Vec<Hash>, StoreError> {
+    fn right_edge(
+        &mut self,
+        connection: &mut AnyConnection,
+        level: u32,
+        number: u64,
+    ) -> Result<Vec<Hash>, StoreError> {
         let first = number.saturating_mul(tile::WIDTH);
         let end = first.saturating_add(tile::WIDTH);
         if level == 0 {

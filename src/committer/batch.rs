@@ -2,13 +2,13 @@
 
 use super::access::Access;
 use super::books::{Books, Draft};
+use super::clock;
 use super::job::{Answered, End, JobError, Task, Ticket, TooLate, Unavailable, Window};
 use super::keys::TenantKeys;
 use super::log::{Seal, TenantLog};
 use super::outage::Outage;
 use super::queue::{Lane, Queue, Taken};
 use super::standing::StandingCache;
-use super::clock;
 use crate::crypto::keyring::MasterKey;
 use crate::domain::{Chain, Outcome, TenantSlug, Timestamp};
 use crate::evidence::receipt::Kind;
@@ -98,7 +98,8 @@ impl Committer {
         };
         let mut writer = Writer::open(&settings)?;
         writer.verify_all()?;
-        let (queue, status, outage) = (committer.queue.clone(), committer.status.clone(), committer.outage.clone());
+        let (queue, status, outage) =
+            (committer.queue.clone(), committer.status.clone(), committer.outage.clone());
         let thread = std::thread::Builder::new()
             .name("committer".into())
             .spawn(move || Loop { settings, queue, status, outage, late: Vec::new() }.run(writer))

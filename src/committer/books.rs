@@ -1,8 +1,8 @@
 //! What an action sees of its batch: the tenant's standings, the connection, and the log to record in.
 
+use super::entropy;
 use super::log::{Mark, TenantLog};
 use super::standing::{LiveCatalogue, LiveMandate, LivePolicy, Standing, StandingCache};
-use super::entropy;
 use crate::crypto::AuthKey;
 use crate::domain::{
     AgentId, Chain, CredentialId, FactsFrom, Intent, Outcome, PrincipalId, ReceiptId, TenantSlug, Timestamp,
@@ -238,7 +238,8 @@ impl<'a> Books<'a> {
         action: impl FnOnce(&mut Books<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let mark: Mark = self.log.mark();
-        let (log, cache, clock, recorded) = (&mut *self.log, &mut *self.cache, self.clock, &mut self.recorded);
+        let (log, cache, clock, recorded) =
+            (&mut *self.log, &mut *self.cache, self.clock, &mut self.recorded);
         let outcome = storage::savepoint(self.connection, |connection| {
             let mut inner = Books { connection, log, cache, clock, recorded: Vec::new() };
             let value = action(&mut inner)?;

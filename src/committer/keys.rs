@@ -55,21 +55,28 @@ impl TenantKeys {
             auth_id,
             auth: AuthKey::from_bytes(&auth),
             lookup: AuthKey::from_bytes(&lookup),
-            token: TokenSigner::from_seed(&token, token_id).ok_or_else(|| corrupt("the token key is refused"))?,
+            token: TokenSigner::from_seed(&token, token_id)
+                .ok_or_else(|| corrupt("the token key is refused"))?,
             tenant,
         }))
     }
 }
 
 /// The newest key of a purpose that is not retired.
-fn open(stored: &[StoredKey], purpose: KeyPurpose, master: &MasterKey) -> Result<(KeyId, [u8; 32]), StoreError> {
+fn open(
+    stored: &[StoredKey],
+    purpose: KeyPurpose,
+    master: &MasterKey,
+) -> Result<(KeyId, [u8; 32]), StoreError> {
     let corrupt = |detail: String| StoreError::Corrupt { place: "keys", detail };
     let key = stored
         .iter()
         .rfind(|key| key.purpose == purpose.as_str() && key.retired_at.is_none())
         .ok_or_else(|| corrupt(format!("no {purpose} key is in force")))?;
     let name = KeyName { tenant: &key.tenant, key: key.id, purpose };
-    let plain = master.unwrap(&key.wrapped, &name).map_err(|error| corrupt(format!("{}: {error}", key.id)))?;
-    let seed = plain.as_slice().try_into().map_err(|_| corrupt(format!("{} has {} bytes", key.id, plain.len())))?;
+    let plain =
+        master.unwrap(&key.wrapped, &name).map_err(|error| corrupt(format!("{}: {error}", key.id)))?;
+    let seed =
+        plain.as_slice().try_into().map_err(|_| corrupt(format!("{} has {} bytes", key.id, plain.len())))?;
     Ok((key.id, seed))
 }

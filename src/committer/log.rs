@@ -175,7 +175,8 @@ impl TenantLog {
 /// head was moved by another hand, is not written to.
 pub(super) fn verify_head(connection: &mut AnyConnection, keys: &TenantKeys) -> Result<(), StoreError> {
     let slug = &keys.tenant.slug;
-    let corrupt = |detail: &str| StoreError::Corrupt { place: "heads", detail: format!("`{slug}`: {detail}") };
+    let corrupt =
+        |detail: &str| StoreError::Corrupt { place: "heads", detail: format!("`{slug}`: {detail}") };
     let head = storage::head::find(connection, slug)?.ok_or_else(|| corrupt("there is none"))?;
     let frontier = read_frontier(&head)?;
     let verifier = keys.verifier.parse().map_err(|_| corrupt("the verifier key does not read back"))?;
@@ -188,7 +189,8 @@ pub(super) fn verify_head(connection: &mut AnyConnection, keys: &TenantKeys) -> 
         return Err(corrupt("a receipt lies beyond it"));
     }
     if let Some(last) = head.size.checked_sub(1) {
-        let stored = storage::receipt::find(connection, slug, last)?.ok_or_else(|| corrupt("its last receipt is missing"))?;
+        let stored = storage::receipt::find(connection, slug, last)?
+            .ok_or_else(|| corrupt("its last receipt is missing"))?;
         if stored.body.hash() != stored.hash {
             return Err(corrupt("its last receipt was changed"));
         }
@@ -198,7 +200,8 @@ pub(super) fn verify_head(connection: &mut AnyConnection, keys: &TenantKeys) -> 
 
 fn read_frontier(head: &Head) -> Result<Frontier, StoreError> {
     let corrupt = |detail: String| StoreError::Corrupt { place: "heads.frontier", detail };
-    let frontier = Frontier::from_bytes(&head.frontier).map_err(|malformed| corrupt(malformed.to_string()))?;
+    let frontier =
+        Frontier::from_bytes(&head.frontier).map_err(|malformed| corrupt(malformed.to_string()))?;
     if frontier.size() == head.size {
         Ok(frontier)
     } else {
@@ -227,15 +230,24 @@ fn write_full_tiles(
             number /= tile::WIDTH;
             level += 1;
             let below = number * tile::WIDTH..(number + 1) * tile::WIDTH;
-            hashes = below.map(|below| tile_root(connection, tenant, level - 1, below)).collect::<Result<_, _>>()?;
+            hashes = below
+                .map(|below| tile_root(connection, tenant, level - 1, below))
+                .collect::<Result<_, _>>()?;
         }
     }
     Ok(())
 }
 
-fn tile_root(connection: &mut AnyConnection, tenant: &TenantSlug, level: u32, number: u64) -> Result<Hash, StoreError> {
-    let hashes = tile::find(connection, tenant, level, number)?
-        .ok_or_else(|| StoreError::Corrupt { place: "tiles", detail: format!("tile {level}/{number} is missing") })?;
+fn tile_root(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    level: u32,
+    number: u64,
+) -> Result<Hash, StoreError> {
+    let hashes = tile::find(connection, tenant, level, number)?.ok_or_else(|| StoreError::Corrupt {
+        place: "tiles",
+        detail: format!("tile {level}/{number} is missing"),
+    })?;
     Ok(complete_root(hashes))
 }
 

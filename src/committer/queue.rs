@@ -97,7 +97,10 @@ impl Queue {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         let urgent = std::mem::take(&mut waiting.urgent);
         let normal = std::mem::take(&mut waiting.normal);
-        Taken { jobs: urgent.into_iter().chain(normal).collect(), accesses: std::mem::take(&mut waiting.accesses) }
+        Taken {
+            jobs: urgent.into_iter().chain(normal).collect(),
+            accesses: std::mem::take(&mut waiting.accesses),
+        }
     }
 
     /// Takes no more; what waits is still taken.

@@ -88,7 +88,9 @@ impl Standing {
             return Life::Retired { at };
         }
         let line = || std::iter::once(&self.credential).chain(&self.ancestors);
-        if let Some(at) = line().filter_map(|credential| credential.revoked.as_ref().map(|revoked| revoked.at)).min() {
+        if let Some(at) =
+            line().filter_map(|credential| credential.revoked.as_ref().map(|revoked| revoked.at)).min()
+        {
             return Life::Revoked { at };
         }
         match line().map(|credential| credential.expires_at).min() {
@@ -98,7 +100,11 @@ impl Standing {
     }
 
     /// What the engine sees of it, for a token that carries `token_scopes`.
-    pub fn view<'a>(&'a self, clauses: &'a [&'a CredentialClauses], token_scopes: Scopes) -> engine::Standing<'a> {
+    pub fn view<'a>(
+        &'a self,
+        clauses: &'a [&'a CredentialClauses],
+        token_scopes: Scopes,
+    ) -> engine::Standing<'a> {
         engine::Standing {
             scopes: self.scopes.intersection(token_scopes),
             agent: self.agent.id,
@@ -159,8 +165,10 @@ impl StandingCache {
         tenant: &TenantSlug,
         credential: Credential,
     ) -> Result<Standing, StoreError> {
-        let missing = |what: &str| StoreError::Corrupt { place: "credentials", detail: format!("{what} is missing") };
-        let agent = storage::agent::find(connection, tenant, credential.agent)?.ok_or_else(|| missing("the agent"))?;
+        let missing =
+            |what: &str| StoreError::Corrupt { place: "credentials", detail: format!("{what} is missing") };
+        let agent = storage::agent::find(connection, tenant, credential.agent)?
+            .ok_or_else(|| missing("the agent"))?;
         let mut ancestors: Vec<Credential> = Vec::new();
         let mut parent = credential.parent;
         while let Some(id) = parent {
@@ -198,8 +206,9 @@ impl StandingCache {
         if let Some(mandate) = self.mandates.get(&principal) {
             return Ok(mandate.clone());
         }
-        let stored = storage::mandate::live(connection, tenant, principal)?
-            .ok_or_else(|| StoreError::Corrupt { place: "mandates", detail: format!("{principal} has none") })?;
+        let stored = storage::mandate::live(connection, tenant, principal)?.ok_or_else(|| {
+            StoreError::Corrupt { place: "mandates", detail: format!("{principal} has none") }
+        })?;
         let document = read_document("mandates.document", &stored.document, MandateDocument::read)?;
         let mandate = Arc::new(LiveMandate { version: stored.version, document });
         self.mandates.insert(principal, mandate.clone());
@@ -215,8 +224,10 @@ impl StandingCache {
         if let Some(policy) = &self.policy {
             return Ok(policy.clone());
         }
-        let stored = storage::policy::live(connection, tenant)?
-            .ok_or_else(|| StoreError::Corrupt { place: "policies", detail: format!("`{tenant}` has none") })?;
+        let stored = storage::policy::live(connection, tenant)?.ok_or_else(|| StoreError::Corrupt {
+            place: "policies",
+            detail: format!("`{tenant}` has none"),
+        })?;
         let document = read_document("policies.document", &stored.document, PolicyDocument::read)?;
         let policy = Arc::new(LivePolicy { version: stored.version, document });
         self.policy = Some(policy.clone());
@@ -265,6 +276,7 @@ fn read_document<T>(
     text: &str,
     read: impl FnOnce(&serde_json::Value) -> Result<T, crate::domain::Malformed>,
 ) -> Result<T, StoreError> {
-    let value = serde_json::from_str(text).map_err(|error| StoreError::Corrupt { place, detail: error.to_string() })?;
+    let value = serde_json::from_str(text)
+        .map_err(|error| StoreError::Corrupt { place, detail: error.to_string() })?;
     read(&value).map_err(|malformed| StoreError::Corrupt { place, detail: malformed.to_string() })
 }

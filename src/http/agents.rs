@@ -3,15 +3,15 @@
 use super::request::{self, Query, has_leaf, path_id};
 use super::{Problem, body};
 use crate::actions::credential::{self as act, Given, Terms};
-use crate::actions::{agent as act_agent, Error};
+use crate::actions::{Error, agent as act_agent};
 use crate::app::App;
 use crate::committer::{Sealed, entropy};
 use crate::crypto::secret::{Secret, SecretKind};
 use crate::domain::{AgentId, AgentKind, CredentialId, Duration, Label, Malformed, Scope, Scopes};
 use crate::engine::CredentialClauses;
+use crate::storage::access::Subject;
 use crate::storage::agent::{self, Agent};
 use crate::storage::credential::{self, Credential};
-use crate::storage::access::Subject;
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Value, json};
@@ -31,7 +31,8 @@ pub(super) async fn create(
     let kind: AgentKind = members.parsed_required("kind")?;
     members.finish("name, kind")?;
     let tenant = person.tenant.clone();
-    let sealed = app.committer.act(tenant, move |books| act_agent::create(books, &person, name, kind)).await??;
+    let sealed =
+        app.committer.act(tenant, move |books| act_agent::create(books, &person, name, kind)).await??;
     has_leaf(&request);
     let (agent, stored) = &sealed.value;
     let mut answer = describe_agent(agent);
@@ -63,7 +64,8 @@ pub(super) async fn retire(
     let sealed = app.committer.urgent(tenant, move |books| act_agent::retire(books, &person, id)).await??;
     has_leaf(&request);
     app.decisions_changed();
-    Ok(HttpResponse::Ok().json(json!({"receipt": sealed.receipt(&sealed.value).map(|receipt| receipt.to_json())})))
+    Ok(HttpResponse::Ok()
+        .json(json!({"receipt": sealed.receipt(&sealed.value).map(|receipt| receipt.to_json())})))
 }
 
 fn describe_agent(agent: &Agent) -> Value {
@@ -139,16 +141,24 @@ fn terms(mut members: body::Members, may_have_purpose: bool) -> Result<(Terms, S
 fn scopes(value: Option<Value>) -> Result<Scopes, Problem> {
     let names = match value {
         Some(Value::Array(names)) => names,
-        Some(other) => return Err(Malformed::at("/scopes", format!("`{other}` is not a list of scopes")).into()),
+        Some(other) => {
+            return Err(Malformed::at("/scopes", format!("`{other}` is not a list of scopes")).into());
+        }
         None => return Err(Malformed::whole("member `scopes` is missing").into()),
     };
     if names.len() > MOST_SCOPES {
-        return Err(Malformed::at("/scopes", format!("{} scopes are named, {MOST_SCOPES} may be", names.len())).into());
+        return Err(Malformed::at(
+            "/scopes",
+            format!("{} scopes are named, {MOST_SCOPES} may be", names.len()),
+        )
+        .into());
     }
     let mut scopes = Scopes::NONE;
     for (position, name) in names.iter().enumerate() {
         let pointer = format!("/scopes/{position}");
-        let text = name.as_str().ok_or_else(|| Malformed::at(pointer.clone(), format!("`{name}` is not a scope")))?;
+        let text = name
+            .as_str()
+            .ok_or_else(|| Malformed::at(pointer.clone(), format!("`{name}` is not a scope")))?;
         let scope: Scope = text.parse().map_err(|detail: String| Malformed::at(pointer.clone(), detail))?;
         if scope == Scope::MandateWrite {
             return Err(Error::ScopeWithheld { pointer }.into());
@@ -180,12 +190,17 @@ fn given(sealed: &Sealed<Given>, secret: &Secret) -> HttpResponse {
 }
 
 /// Lists the person's credentials.
-pub(super) async fn list_credentials(app: web::Data<App>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+pub(super) async fn list_credentials(
+    app: web::Data<App>,
+    request: HttpRequest,
+) -> Result<HttpResponse, Problem> {
     let person = request::person(&app, &request).await?;
     let query = Query::read(&request, &["limit", "cursor"])?;
     let (limit, cursor) = (query.limit()?, query.text("cursor").map(str::to_owned));
     let credentials = app
-        .read(move |connection| credential::page(connection, &person.tenant, person.id, cursor.as_deref(), limit))
+        .read(move |connection| {
+            credential::page(connection, &person.tenant, person.id, cursor.as_deref(), limit)
+        })
         .await?;
     let cursor = credentials.last().map(|last| last.id.to_string());
     Ok(super::page(credentials.iter().map(describe).collect(), cursor, limit))
@@ -203,7 +218,8 @@ pub(super) async fn revoke(
     let sealed = app.committer.urgent(tenant, move |books| act::revoke(books, &person, id)).await??;
     has_leaf(&request);
     app.decisions_changed();
-    Ok(HttpResponse::Ok().json(json!({"receipt": sealed.receipt(&sealed.value).map(|receipt| receipt.to_json())})))
+    Ok(HttpResponse::Ok()
+        .json(json!({"receipt": sealed.receipt(&sealed.value).map(|receipt| receipt.to_json())})))
 }
 
 fn describe(credential: &Credential) -> Value {
@@ -231,18 +247,32 @@ pub(super) async fn token(
 ) -> Result<HttpResponse, Problem> {
     let body = body::bytes(&mut payload).await?;
     let Some(asked) = token_request(&request, &body) else {
-        return Ok(oauth_error(StatusCode::BAD_REQUEST, "invalid_request", "send grant_type, client_id and client_secret, each once"));
+        return Ok(oauth_error(
+            StatusCode::BAD_REQUEST,
+            "invalid_request",
+            "send grant_type, client_id and client_secret, each once",
+        ));
     };
     if asked.grant_type != "client_credentials" {
-        return Ok(oauth_error(StatusCode::BAD_REQUEST, "unsupported_grant_type", "client_credentials is taken"));
+        return Ok(oauth_error(
+            StatusCode::BAD_REQUEST,
+            "unsupported_grant_type",
+            "client_credentials is taken",
+        ));
     }
-    let wrong = || oauth_error(StatusCode::UNAUTHORIZED, "invalid_client", "credential or secret is not right");
-    let (Ok(id), Ok(secret)) = (asked.client_id.parse::<CredentialId>(), Secret::parse(&asked.client_secret)) else {
+    let wrong =
+        || oauth_error(StatusCode::UNAUTHORIZED, "invalid_client", "credential or secret is not right");
+    let (Ok(id), Ok(secret)) = (asked.client_id.parse::<CredentialId>(), Secret::parse(&asked.client_secret))
+    else {
         return Ok(wrong());
     };
     let found = app.read(move |connection| credential::find_anywhere(connection, id)).await?;
     let Some(found) = found.filter(|found| secret.matches(&found.secret_digest)) else { return Ok(wrong()) };
-    request::attribute(&request, &found.tenant, Subject::of_credential(found.id, found.agent, found.principal));
+    request::attribute(
+        &request,
+        &found.tenant,
+        Subject::of_credential(found.id, found.agent, found.principal),
+    );
     app.limits.call(found.id)?;
     let scopes = match asked.scope.as_deref().map(Scopes::from_space_separated).transpose() {
         Ok(scopes) => scopes.filter(|scopes| !scopes.is_empty()),
@@ -279,7 +309,8 @@ struct TokenRequest {
 fn token_request(request: &HttpRequest, body: &[u8]) -> Option<TokenRequest> {
     use base64::Engine;
     let text = std::str::from_utf8(body).ok()?;
-    let pairs: Vec<(String, String)> = web::Query::<Vec<(String, String)>>::from_query(text).ok()?.into_inner();
+    let pairs: Vec<(String, String)> =
+        web::Query::<Vec<(String, String)>>::from_query(text).ok()?.into_inner();
     let one = |name: &str| -> Result<Option<String>, ()> {
         let mut values = pairs.iter().filter(|(found, _)| found == name).map(|(_, value)| value.clone());
         let value = values.next();

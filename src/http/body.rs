@@ -3,9 +3,9 @@
 use super::Problem;
 use crate::domain::{Malformed, json};
 use crate::engine::{Notation, read_text};
-use actix_web::{HttpMessage, HttpRequest};
 use actix_web::http::StatusCode;
 use actix_web::web::{BytesMut, Payload};
+use actix_web::{HttpMessage, HttpRequest};
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -19,7 +19,9 @@ pub(super) async fn bytes(payload: &mut Payload) -> Result<BytesMut, Problem> {
     let read = async {
         let mut body = BytesMut::new();
         while let Some(chunk) = payload.next().await {
-            let chunk = chunk.map_err(|error| Problem::unreadable(Malformed::whole(format!("the body broke off: {error}"))))?;
+            let chunk = chunk.map_err(|error| {
+                Problem::unreadable(Malformed::whole(format!("the body broke off: {error}")))
+            })?;
             if body.len().saturating_add(chunk.len()) > json::LARGEST_BODY_BYTES {
                 return Err(Problem::new(
                     StatusCode::PAYLOAD_TOO_LARGE,
@@ -94,7 +96,10 @@ impl Members {
     /// A member that reads as `T`.
     pub(super) fn optional<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Malformed> {
         self.take(name)
-            .map(|value| serde_json::from_value(value).map_err(|error| Malformed::at(format!("/{name}"), error.to_string())))
+            .map(|value| {
+                serde_json::from_value(value)
+                    .map_err(|error| Malformed::at(format!("/{name}"), error.to_string()))
+            })
             .transpose()
     }
 
@@ -104,13 +109,19 @@ impl Members {
     }
 
     /// A text member, parsed by the type's own grammar.
-    pub(super) fn parsed<T: std::str::FromStr<Err = String>>(&mut self, name: &str) -> Result<Option<T>, Malformed> {
+    pub(super) fn parsed<T: std::str::FromStr<Err = String>>(
+        &mut self,
+        name: &str,
+    ) -> Result<Option<T>, Malformed> {
         let Some(text) = self.optional::<String>(name)? else { return Ok(None) };
         text.parse().map(Some).map_err(|detail: String| Malformed::at(format!("/{name}"), detail))
     }
 
     /// A text member that must be there, parsed by the type's own grammar.
-    pub(super) fn parsed_required<T: std::str::FromStr<Err = String>>(&mut self, name: &str) -> Result<T, Malformed> {
+    pub(super) fn parsed_required<T: std::str::FromStr<Err = String>>(
+        &mut self,
+        name: &str,
+    ) -> Result<T, Malformed> {
         self.parsed(name)?.ok_or_else(|| Malformed::whole(format!("member `{name}` is missing")))
     }
 

@@ -1,16 +1,16 @@
 //! The call log, receipts, exports and the public log.
 
-use super::request::{self, Query, path_id};
 use super::Problem;
+use super::request::{self, Query, path_id};
 use crate::actions::Error;
 use crate::app::export::{self, Asked, Format, line_json};
 use crate::app::tree::Tree;
 use crate::app::{App, Caller};
 use crate::domain::{CredentialId, ReceiptId, Scope, TenantSlug};
+use crate::storage::StoreError;
 use crate::storage::access::{self, Access};
 use crate::storage::credential::{self, Credential};
 use crate::storage::receipt::{self, Filter, StoredReceipt};
-use crate::storage::StoreError;
 use actix_web::http::header;
 use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -26,7 +26,18 @@ pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> Result<Ht
     let caller = request::caller(&app, &request).await?;
     let query = Query::read(
         &request,
-        &["credential", "agent", "principal", "kind", "outcome", "intent", "from", "until", "limit", "cursor"],
+        &[
+            "credential",
+            "agent",
+            "principal",
+            "kind",
+            "outcome",
+            "intent",
+            "from",
+            "until",
+            "limit",
+            "cursor",
+        ],
     )?;
     let filter = filter(&caller, &query)?;
     page(&app, caller.tenant(), &filter, &query).await
@@ -106,8 +117,14 @@ pub(crate) async fn page_of(
     Ok((rows.into_iter().map(|(_, row)| row).collect(), cursor))
 }
 
-async fn page(app: &App, tenant: &TenantSlug, filter: &Filter, query: &Query) -> Result<HttpResponse, Problem> {
-    let (items, next) = page_of(app, tenant, filter, query.text("cursor").map(str::to_owned), query.limit()?).await?;
+async fn page(
+    app: &App,
+    tenant: &TenantSlug,
+    filter: &Filter,
+    query: &Query,
+) -> Result<HttpResponse, Problem> {
+    let (items, next) =
+        page_of(app, tenant, filter, query.text("cursor").map(str::to_owned), query.limit()?).await?;
     Ok(HttpResponse::Ok().json(json!({"items": items, "next_cursor": next})))
 }
 
@@ -253,7 +270,9 @@ pub(super) async fn receipt(
             let Some(stored) = receipt::find(connection, &tenant, id.log_index())? else { return Ok(None) };
             let readable = stored.body.id == id
                 && match &caller {
-                    Caller::Person(person) => person.sees_tenant() || stored.body.principal == Some(person.id),
+                    Caller::Person(person) => {
+                        person.sees_tenant() || stored.body.principal == Some(person.id)
+                    }
                     Caller::Agent(agent) => stored.body.agent == Some(agent.presented.agent),
                 };
             if !readable {
@@ -269,7 +288,10 @@ pub(super) async fn receipt(
 }
 
 /// The newest signed checkpoint of a tenant's log: public.
-pub(super) async fn checkpoint(app: web::Data<App>, path: web::Path<String>) -> Result<HttpResponse, Problem> {
+pub(super) async fn checkpoint(
+    app: web::Data<App>,
+    path: web::Path<String>,
+) -> Result<HttpResponse, Problem> {
     let tenant: TenantSlug = path_id(&path, "log")?;
     let head = app.read(move |connection| crate::storage::head::find(connection, &tenant)).await?;
     let head = head.ok_or_else(|| Problem::not_found("log"))?;

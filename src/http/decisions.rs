@@ -2,10 +2,10 @@
 
 use super::request::{self, Query, has_leaf, path_id};
 use super::{Problem, body};
+use crate::actions::Error;
 use crate::actions::caller::Person;
 use crate::actions::decision::{self as act, Approved};
 use crate::actions::effect::{self as act_effect, Report};
-use crate::actions::Error;
 use crate::app::{App, Caller};
 use crate::committer::clock;
 use crate::domain::{DecisionId, Duration, EffectId, Hash, Label, Malformed, Scope, TenantSlug};
@@ -97,8 +97,12 @@ pub(super) async fn describe(app: &App, tenant: &TenantSlug, found: &Decision) -
     let now = clock::now();
     // What time has ended is shown as ended, also before it is recorded.
     let status = match found.status {
-        DecisionStatus::Open if found.kind == DecisionKind::Action && found.expires_at <= now => DecisionStatus::Expired,
-        DecisionStatus::Approved if found.approved_until.is_some_and(|until| until <= now) => DecisionStatus::Expired,
+        DecisionStatus::Open if found.kind == DecisionKind::Action && found.expires_at <= now => {
+            DecisionStatus::Expired
+        }
+        DecisionStatus::Approved if found.approved_until.is_some_and(|until| until <= now) => {
+            DecisionStatus::Expired
+        }
         other => other,
     };
     for (name, value) in [
@@ -184,17 +188,25 @@ pub(crate) async fn give_approval(
     valid_for: Option<Duration>,
 ) -> Result<Value, Problem> {
     let tenant = person.tenant.clone();
-    let sealed =
-        app.committer.act(tenant.clone(), move |books| act::approve(books, &person, id, shown, valid_for)).await??;
+    let sealed = app
+        .committer
+        .act(tenant.clone(), move |books| act::approve(books, &person, id, shown, valid_for))
+        .await??;
     has_leaf(request);
     app.decisions_changed();
     match &sealed.value {
         Approved::Given(decided) => {
             let mut answer = describe(app, &tenant, &decided.decision).await?;
-            super::insert(&mut answer, "decision_receipt", sealed.receipt(&decided.stored).map(|one| one.to_json()));
+            super::insert(
+                &mut answer,
+                "decision_receipt",
+                sealed.receipt(&decided.stored).map(|one| one.to_json()),
+            );
             Ok(answer)
         }
-        Approved::Withdrawn { reason } => Err(Problem::conflict(format!("decision `{id}` was withdrawn: {reason}"))),
+        Approved::Withdrawn { reason } => {
+            Err(Problem::conflict(format!("decision `{id}` was withdrawn: {reason}")))
+        }
     }
 }
 
@@ -231,7 +243,11 @@ pub(crate) async fn give_decline(
     has_leaf(request);
     app.decisions_changed();
     let mut answer = describe(app, &tenant, &sealed.value.decision).await?;
-    super::insert(&mut answer, "decision_receipt", sealed.receipt(&sealed.value.stored).map(|one| one.to_json()));
+    super::insert(
+        &mut answer,
+        "decision_receipt",
+        sealed.receipt(&sealed.value.stored).map(|one| one.to_json()),
+    );
     Ok(answer)
 }
 
@@ -279,7 +295,11 @@ pub(crate) async fn give_resolution(
     has_leaf(request);
     app.decisions_changed();
     let mut answer = describe(app, &tenant, &sealed.value.decision).await?;
-    super::insert(&mut answer, "decision_receipt", sealed.receipt(&sealed.value.stored).map(|one| one.to_json()));
+    super::insert(
+        &mut answer,
+        "decision_receipt",
+        sealed.receipt(&sealed.value.stored).map(|one| one.to_json()),
+    );
     Ok(answer)
 }
 
@@ -304,7 +324,8 @@ pub(super) async fn outcome(
     members.finish("status, reference, detail, evidence")?;
     let report = Report { status, details: Value::Object(details) };
     let tenant = caller.tenant.clone();
-    let sealed = app.committer.act(tenant, move |books| act_effect::report(books, &caller, id, &report)).await??;
+    let sealed =
+        app.committer.act(tenant, move |books| act_effect::report(books, &caller, id, &report)).await??;
     let reported = &sealed.value;
     if reported.stored.is_some() {
         has_leaf(&request);

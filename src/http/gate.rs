@@ -2,10 +2,10 @@
 
 use super::request::{self, has_leaf};
 use super::{Problem, body};
+use crate::actions::Error;
+use crate::actions::answer::Answer;
 use crate::actions::caller::Presented;
 use crate::actions::evaluate::{Call, evaluate as decide};
-use crate::actions::answer::Answer;
-use crate::actions::Error;
 use crate::app::{App, CallerError};
 use crate::crypto::secret::SecretKind;
 use crate::domain::{Chain, Malformed, TenantSlug, json};

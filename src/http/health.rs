@@ -2,9 +2,9 @@
 
 use super::Problem;
 use crate::app::App;
+use crate::crypto::PublicKey;
 use crate::crypto::jwks::{Jwk, Jwks};
 use crate::crypto::keyring::KeyPurpose;
-use crate::crypto::PublicKey;
 use crate::storage;
 use actix_web::{HttpResponse, web};
 use metrics_exporter_prometheus::PrometheusHandle;

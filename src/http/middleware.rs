@@ -59,7 +59,10 @@ fn is_request_id(id: &HeaderValue) -> bool {
 fn list<B>(app: &App, response: &ServiceResponse<B>) {
     let request = response.request();
     let extensions = request.extensions();
-    let Some(attribution) = extensions.get::<Attribution>().filter(|attribution| !attribution.has_leaf) else { return };
+    let Some(attribution) = extensions.get::<Attribution>().filter(|attribution| !attribution.has_leaf)
+    else {
+        return;
+    };
     let detail = response.response().error().and_then(|error| error.as_error::<Problem>()).map(Problem::note);
     app.committer.list(Access {
         tenant: attribution.tenant.clone(),

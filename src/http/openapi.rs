@@ -8,7 +8,10 @@ use serde_json::{Map, Value, json};
 
 /// What kinds of problem there are and what each means.
 const PROBLEMS: &[(&str, &str)] = &[
-    ("malformed", "What was sent does not fit; `errors` names each place, what was found and what is allowed."),
+    (
+        "malformed",
+        "What was sent does not fit; `errors` names each place, what was found and what is allowed.",
+    ),
     ("unauthorized", "No valid credential was presented: it is missing, unknown, expired or revoked."),
     ("sign-in-failed", "Tenant, address or password is not right."),
     ("forbidden", "The caller is known and may not do this."),
@@ -26,7 +29,10 @@ const PROBLEMS: &[(&str, &str)] = &[
     ("too-large", "The body is larger than 64 KiB."),
     ("too-slow", "The body did not arrive in time."),
     ("too-many", "Too many tries: wait as long as Retry-After says."),
-    ("log-unavailable", "The call could not be recorded, and without a record there is no answer: treat it as a refusal."),
+    (
+        "log-unavailable",
+        "The call could not be recorded, and without a record there is no answer: treat it as a refusal.",
+    ),
     ("unavailable", "The service cannot answer now: try again."),
 ];
 
@@ -38,8 +44,10 @@ pub(super) async fn serve() -> HttpResponse {
 /// Says what a kind of problem means.
 pub(super) async fn problem(path: web::Path<String>) -> Result<HttpResponse, Problem> {
     let kind: String = path_id(&path, "kind of problem")?;
-    let (name, meaning) =
-        PROBLEMS.iter().find(|(name, _)| *name == kind).ok_or_else(|| Problem::not_found("kind of problem"))?;
+    let (name, meaning) = PROBLEMS
+        .iter()
+        .find(|(name, _)| *name == kind)
+        .ok_or_else(|| Problem::not_found("kind of problem"))?;
     Ok(HttpResponse::Ok().json(json!({"type": format!("/problems/{name}"), "meaning": meaning})))
 }
 
@@ -77,7 +85,9 @@ fn operation(route: &Route) -> Value {
         .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
         .collect();
     parameters.extend(
-        route.query.iter().map(|name| json!({"name": name, "in": "query", "required": false, "schema": {"type": "string"}})),
+        route.query.iter().map(
+            |name| json!({"name": name, "in": "query", "required": false, "schema": {"type": "string"}}),
+        ),
     );
     let security = match route.who {
         Who::Anyone => json!([]),
@@ -105,7 +115,8 @@ fn operation(route: &Route) -> Value {
             },
         },
     });
-    let media_type = if route.path == "/oauth/token" { "application/x-www-form-urlencoded" } else { "application/json" };
+    let media_type =
+        if route.path == "/oauth/token" { "application/x-www-form-urlencoded" } else { "application/json" };
     let body = route.body.map(|schema| {
         json!({
             "required": true,
@@ -124,7 +135,8 @@ fn schemas() -> Value {
     let text = || json!({"type": "string"});
     let scopes = || json!({"type": "array", "items": {"type": "string", "enum": crate::domain::Scope::ALL.map(crate::domain::Scope::as_str)}});
     let seconds = || json!({"type": "integer", "minimum": 1});
-    let amount = object(&["value", "currency"], json!({"value": {"type": ["string", "number"]}, "currency": text()}));
+    let amount =
+        object(&["value", "currency"], json!({"value": {"type": ["string", "number"]}, "currency": text()}));
     json!({
         "Problem": {
             "type": "object",
@@ -193,12 +205,19 @@ mod tests {
         if std::env::var_os("PROCURA_WRITE_SCHEMA").is_some() {
             std::fs::write(path, &written).unwrap();
         }
-        assert_eq!(std::fs::read_to_string(path).unwrap(), written, "run it again with PROCURA_WRITE_SCHEMA=1");
+        assert_eq!(
+            std::fs::read_to_string(path).unwrap(),
+            written,
+            "run it again with PROCURA_WRITE_SCHEMA=1"
+        );
     }
 
     #[test]
     fn the_document_is_openapi() {
         let read: Result<utoipa::openapi::OpenApi, _> = serde_json::from_value(document());
-        assert_eq!(read.unwrap().paths.paths.len(), ROUTES.iter().map(|route| route.path).collect::<std::collections::BTreeSet<_>>().len());
+        assert_eq!(
+            read.unwrap().paths.paths.len(),
+            ROUTES.iter().map(|route| route.path).collect::<std::collections::BTreeSet<_>>().len()
+        );
     }
 }

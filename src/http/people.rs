@@ -78,7 +78,8 @@ pub(crate) async fn start_session(
     app.limits.signed_in(tenant, &email);
     let token = Secret::generate(SecretKind::Session, entropy::bytes());
     let (id, digest) = (person.id, token.digest());
-    let started = app.committer.act(tenant.clone(), move |books| sessions::start(books, id, digest)).await??.value;
+    let started =
+        app.committer.act(tenant.clone(), move |books| sessions::start(books, id, digest)).await??.value;
     let expires_in = sessions::expires_at(&started).since(started.signed_in_at).whole_seconds();
     Ok(Started { person, token, expires_in })
 }
@@ -116,17 +117,24 @@ pub(super) async fn change_password(
         app.limits.sign_in_failed(&person.tenant, &person.email, address, clock::now());
         return Err(Malformed::at("/old", "this is not the present password").into());
     }
-    let hash = hash(&app, &new, "/new", &[&person.email, person.tenant.as_str(), person.name.as_str()]).await?;
+    let hash =
+        hash(&app, &new, "/new", &[&person.email, person.tenant.as_str(), person.name.as_str()]).await?;
     let sealed = app
         .committer
         .act(person.tenant.clone(), move |books| act::change_password(books, &person, &hash))
         .await??;
     has_leaf(&request);
-    Ok(HttpResponse::Ok().json(json!({"receipt": sealed.receipt(&sealed.value).map(|receipt| receipt.to_json())})))
+    Ok(HttpResponse::Ok()
+        .json(json!({"receipt": sealed.receipt(&sealed.value).map(|receipt| receipt.to_json())})))
 }
 
 /// Hashes a password that the rules accept.
-pub(crate) async fn hash(app: &App, password: &str, pointer: &str, context: &[&str]) -> Result<String, Problem> {
+pub(crate) async fn hash(
+    app: &App,
+    password: &str,
+    pointer: &str,
+    context: &[&str],
+) -> Result<String, Problem> {
     let rules = PasswordRules { second_factor: false, context };
     rules.check(password).map_err(|fault| Malformed::at(pointer, fault.to_string()))?;
     Ok(app.passwords.hash(password, entropy::bytes()).await?)
@@ -147,7 +155,8 @@ pub(super) async fn create(
     members.finish("email, name, roles, password")?;
     let email = normal_email(&email);
     if email.parse::<lettre::Address>().is_err() {
-        let detail = format!("`{}` is not a mail address", email.chars().take(80).collect::<String>().escape_debug());
+        let detail =
+            format!("`{}` is not a mail address", email.chars().take(80).collect::<String>().escape_debug());
         return Err(Malformed::at("/email", detail).into());
     }
     let roles: Roles = roles

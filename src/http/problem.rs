@@ -26,7 +26,12 @@ pub struct Problem {
 
 impl Problem {
     /// A problem of a kind: its name in `type`, and its title, which is the same for every instance.
-    pub fn new(status: StatusCode, kind: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
+    pub fn new(
+        status: StatusCode,
+        kind: &'static str,
+        title: &'static str,
+        detail: impl Into<String>,
+    ) -> Self {
         Self {
             status,
             kind,
@@ -102,8 +107,13 @@ impl Problem {
 
     /// What the call log keeps of it: the kind and the places, never the values.
     pub fn note(&self) -> String {
-        let places: Vec<&str> =
-            self.errors.iter().map(|fault| fault.pointer.as_str()).filter(|pointer| !pointer.is_empty()).take(8).collect();
+        let places: Vec<&str> = self
+            .errors
+            .iter()
+            .map(|fault| fault.pointer.as_str())
+            .filter(|pointer| !pointer.is_empty())
+            .take(8)
+            .collect();
         if places.is_empty() { self.kind.to_owned() } else { format!("{}: {}", self.kind, places.join(" ")) }
     }
 
@@ -157,16 +167,25 @@ impl From<Error> for Problem {
             Error::Forbidden(detail) => Self::new(StatusCode::FORBIDDEN, "forbidden", "Not allowed", detail),
             Error::InsufficientScope(scope) => {
                 let detail = format!("this needs the scope `{scope}`, which the caller does not have");
-                let mut problem =
-                    Self::new(StatusCode::FORBIDDEN, "insufficient-scope", "The scope does not reach", detail);
-                problem.challenge =
-                    Some(format!("Bearer realm=\"procura\", error=\"insufficient_scope\", scope=\"{scope}\""));
+                let mut problem = Self::new(
+                    StatusCode::FORBIDDEN,
+                    "insufficient-scope",
+                    "The scope does not reach",
+                    detail,
+                );
+                problem.challenge = Some(format!(
+                    "Bearer realm=\"procura\", error=\"insufficient_scope\", scope=\"{scope}\""
+                ));
                 problem
             }
             Error::ScopeWithheld { pointer } => {
                 let detail = "`mandate:write` belongs to people alone and is given to no agent";
-                let mut problem =
-                    Self::new(StatusCode::UNPROCESSABLE_ENTITY, "scope-withheld", "A scope no agent is given", detail);
+                let mut problem = Self::new(
+                    StatusCode::UNPROCESSABLE_ENTITY,
+                    "scope-withheld",
+                    "A scope no agent is given",
+                    detail,
+                );
                 problem.errors = vec![Fault { pointer, detail: detail.to_owned() }];
                 problem
             }
@@ -210,7 +229,12 @@ impl From<Error> for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "the database failed a request");
-        unavailable("unavailable", "The service cannot answer now", "the database did not answer: try again", 1)
+        unavailable(
+            "unavailable",
+            "The service cannot answer now",
+            "the database did not answer: try again",
+            1,
+        )
     }
 }
 
@@ -218,7 +242,9 @@ impl From<Unavailable> for Problem {
     fn from(why: Unavailable) -> Self {
         let (detail, wait) = match why {
             Unavailable::LogDown => ("the log cannot be written, and without a record there is no answer", 1),
-            Unavailable::TooLate => ("the record was not durable in time, and without a record there is no answer", 1),
+            Unavailable::TooLate => {
+                ("the record was not durable in time, and without a record there is no answer", 1)
+            }
             Unavailable::Overloaded => ("too many calls are waiting to be recorded", 1),
             Unavailable::Stopping => ("the service is stopping", 2),
         };

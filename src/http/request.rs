@@ -96,7 +96,8 @@ pub fn if_match(request: &HttpRequest) -> Result<u64, Problem> {
 pub fn optional_if_match(request: &HttpRequest) -> Result<Option<u64>, Problem> {
     let Some(value) = request.headers().get(header::IF_MATCH) else { return Ok(None) };
     let text = value.to_str().unwrap_or_default().trim();
-    let version = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).and_then(|digits| digits.parse().ok());
+    let version =
+        text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).and_then(|digits| digits.parse().ok());
     version.map(Some).ok_or_else(|| {
         let detail = format!("If-Match `{}` is not a version in quotes, such as \"3\"", text.escape_debug());
         Malformed::whole(detail).into()
@@ -110,18 +111,22 @@ pub struct Query(HashMap<String, String>);
 impl Query {
     /// Reads the query string; unknown or repeated members are refused by name.
     pub fn read(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Problem> {
-        let pairs: Vec<(String, String)> = actix_web::web::Query::<Vec<(String, String)>>::from_query(request.query_string())
-            .map_err(|error| Problem::unreadable(Malformed::whole(format!("the query: {error}"))))?
-            .into_inner();
+        let pairs: Vec<(String, String)> =
+            actix_web::web::Query::<Vec<(String, String)>>::from_query(request.query_string())
+                .map_err(|error| Problem::unreadable(Malformed::whole(format!("the query: {error}"))))?
+                .into_inner();
         let mut members = HashMap::new();
         for (name, value) in pairs {
             let shown: String = name.chars().take(64).collect();
             if !allowed.contains(&name.as_str()) {
-                let detail = format!("unknown parameter `{}`, allowed: {}", shown.escape_debug(), allowed.join(", "));
+                let detail =
+                    format!("unknown parameter `{}`, allowed: {}", shown.escape_debug(), allowed.join(", "));
                 return Err(Malformed::whole(detail).into());
             }
             if members.insert(name, value).is_some() {
-                return Err(Malformed::whole(format!("parameter `{}` stands twice", shown.escape_debug())).into());
+                return Err(
+                    Malformed::whole(format!("parameter `{}` stands twice", shown.escape_debug())).into()
+                );
             }
         }
         Ok(Self(members))
@@ -135,7 +140,9 @@ impl Query {
     /// A parameter, parsed by its type's own grammar.
     pub fn parsed<T: std::str::FromStr<Err = String>>(&self, name: &str) -> Result<Option<T>, Malformed> {
         self.text(name)
-            .map(|text| text.parse().map_err(|detail| Malformed::whole(format!("parameter `{name}`: {detail}"))))
+            .map(|text| {
+                text.parse().map_err(|detail| Malformed::whole(format!("parameter `{name}`: {detail}")))
+            })
             .transpose()
     }
 
@@ -143,7 +150,10 @@ impl Query {
     pub fn number(&self, name: &str, usual: i64, least: i64, most: i64) -> Result<i64, Malformed> {
         let Some(text) = self.text(name) else { return Ok(usual) };
         text.parse::<i64>().ok().filter(|number| (least..=most).contains(number)).ok_or_else(|| {
-            Malformed::whole(format!("parameter `{name}`: `{}` is not a number from {least} to {most}", text.escape_debug()))
+            Malformed::whole(format!(
+                "parameter `{name}`: `{}` is not a number from {least} to {most}",
+                text.escape_debug()
+            ))
         })
     }
 

@@ -65,7 +65,7 @@ fn recorder() -> Result<PrometheusHandle, StartError> {
     if let Some(recorder) = RECORDER.get() {
         return Ok(recorder.clone());
     }
-    let recorder = PrometheusBuilder::new().install_recorder().map_err(|error| StartError::Other(error.to_string()))?;
+    let recorder =
+        PrometheusBuilder::new().install_recorder().map_err(|error| StartError::Other(error.to_string()))?;
     Ok(RECORDER.get_or_init(|| recorder).clone())
 }
-

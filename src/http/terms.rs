@@ -6,10 +6,10 @@ use crate::actions::{catalogue as act_catalogue, mandate as act_mandate, policy 
 use crate::app::{App, Caller};
 use crate::domain::{Intent, PrincipalId, Scope};
 use crate::engine::{CatalogueEntry, Change, MandateDocument, PolicyDocument, compare, compare_policies};
+use crate::storage::StoreError;
 use crate::storage::catalogue::{self, CatalogueVersion};
 use crate::storage::mandate::{self, MandateVersion};
 use crate::storage::policy::{self, PolicyVersion};
-use crate::storage::StoreError;
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Value, json};
@@ -48,11 +48,14 @@ pub(super) async fn put_mandate(
     // A narrowing goes first; which it is, is decided for good in the batch.
     let (slug, id) = (person.tenant.clone(), person.id);
     let live = app.read(move |connection| mandate::live(connection, &slug, id)).await?;
-    let narrows = live.and_then(|live| serde_json::from_str(&live.document).ok()).is_some_and(|value: Value| {
-        MandateDocument::read(&value).is_ok_and(|old| matches!(compare(&old, &document), Change::Narrowed | Change::Mixed))
-    });
+    let narrows =
+        live.and_then(|live| serde_json::from_str(&live.document).ok()).is_some_and(|value: Value| {
+            MandateDocument::read(&value)
+                .is_ok_and(|old| matches!(compare(&old, &document), Change::Narrowed | Change::Mixed))
+        });
     let tenant = person.tenant.clone();
-    let act = move |books: &mut crate::committer::Books<'_>| act_mandate::put(books, &person, seen, &document);
+    let act =
+        move |books: &mut crate::committer::Books<'_>| act_mandate::put(books, &person, seen, &document);
     let sealed = if narrows {
         app.committer.urgent(tenant, act).await??
     } else {
@@ -77,12 +80,16 @@ pub(super) async fn put_mandate(
 }
 
 /// Earlier versions, newest first.
-pub(super) async fn mandate_versions(app: web::Data<App>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+pub(super) async fn mandate_versions(
+    app: web::Data<App>,
+    request: HttpRequest,
+) -> Result<HttpResponse, Problem> {
     let (caller, principal) = mandate_reader(&app, &request).await?;
     let query = Query::read(&request, &["limit", "cursor"])?;
     let (limit, before) = (query.limit()?, query.text("cursor").and_then(|text| text.parse().ok()));
     let tenant = caller.tenant().clone();
-    let versions = app.read(move |connection| mandate::page(connection, &tenant, principal, before, limit)).await?;
+    let versions =
+        app.read(move |connection| mandate::page(connection, &tenant, principal, before, limit)).await?;
     let cursor = versions.last().map(|last| last.version.to_string());
     let items = versions.iter().map(describe_mandate).collect::<Result<_, _>>()?;
     Ok(super::page(items, cursor, limit))
@@ -132,11 +139,14 @@ pub(super) async fn put_policy(
     let tenant = operator.person().tenant.clone();
     let slug = tenant.clone();
     let live = app.read(move |connection| policy::live(connection, &slug)).await?;
-    let narrows = live.and_then(|live| serde_json::from_str(&live.document).ok()).is_some_and(|value: Value| {
-        PolicyDocument::read(&value)
-            .is_ok_and(|old| matches!(compare_policies(&old, &document), Change::Narrowed | Change::Mixed))
-    });
-    let act = move |books: &mut crate::committer::Books<'_>| act_policy::put(books, &operator, seen, &document);
+    let narrows =
+        live.and_then(|live| serde_json::from_str(&live.document).ok()).is_some_and(|value: Value| {
+            PolicyDocument::read(&value).is_ok_and(|old| {
+                matches!(compare_policies(&old, &document), Change::Narrowed | Change::Mixed)
+            })
+        });
+    let act =
+        move |books: &mut crate::committer::Books<'_>| act_policy::put(books, &operator, seen, &document);
     let sealed = if narrows {
         app.committer.urgent(tenant, act).await??
     } else {
@@ -146,15 +156,22 @@ pub(super) async fn put_policy(
     app.decisions_changed();
     let put = &sealed.value;
     let receipt = sealed.receipt(&put.stored).map(|receipt| receipt.to_json());
-    Ok(versioned(put.version, &json!({"version": put.version, "change": put.change.as_str(), "receipt": receipt})))
+    Ok(versioned(
+        put.version,
+        &json!({"version": put.version, "change": put.change.as_str(), "receipt": receipt}),
+    ))
 }
 
 /// Earlier policies, newest first.
-pub(super) async fn policy_versions(app: web::Data<App>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+pub(super) async fn policy_versions(
+    app: web::Data<App>,
+    request: HttpRequest,
+) -> Result<HttpResponse, Problem> {
     let person = request::person(&app, &request).await?;
     let query = Query::read(&request, &["limit", "cursor"])?;
     let (limit, before) = (query.limit()?, query.text("cursor").and_then(|text| text.parse().ok()));
-    let versions = app.read(move |connection| policy::page(connection, &person.tenant, before, limit)).await?;
+    let versions =
+        app.read(move |connection| policy::page(connection, &person.tenant, before, limit)).await?;
     let cursor = versions.last().map(|last| last.version.to_string());
     let items = versions.iter().map(describe_policy).collect::<Result<_, _>>()?;
     Ok(super::page(items, cursor, limit))
@@ -183,11 +200,16 @@ fn describe_policy(version: &PolicyVersion) -> Result<Value, StoreError> {
 }
 
 /// The whole catalogue.
-pub(super) async fn get_catalogue(app: web::Data<App>, request: HttpRequest) -> Result<HttpResponse, Problem> {
+pub(super) async fn get_catalogue(
+    app: web::Data<App>,
+    request: HttpRequest,
+) -> Result<HttpResponse, Problem> {
     let caller = request::caller(&app, &request).await?;
     let tenant = caller.tenant().clone();
     let (version, entries) = app
-        .read(move |connection| Ok((catalogue::version(connection, &tenant)?, catalogue::live(connection, &tenant)?)))
+        .read(move |connection| {
+            Ok((catalogue::version(connection, &tenant)?, catalogue::live(connection, &tenant)?))
+        })
         .await?;
     let items = entries.iter().map(describe_entry).collect::<Result<Vec<_>, _>>()?;
     Ok(versioned(version, &json!({"version": version, "items": items})))
@@ -218,7 +240,9 @@ pub(super) async fn put_entry(
     let intent: Intent = path.parse().map_err(|detail: String| crate::domain::Malformed::whole(detail))?;
     let entry = CatalogueEntry::read(&body::document(&request, &mut payload).await?)?;
     let tenant = operator.person().tenant.clone();
-    let act = move |books: &mut crate::committer::Books<'_>| act_catalogue::put(books, &operator, &intent, &entry, seen);
+    let act = move |books: &mut crate::committer::Books<'_>| {
+        act_catalogue::put(books, &operator, &intent, &entry, seen)
+    };
     let sealed = app.committer.act(tenant, act).await??;
     has_leaf(&request);
     let put = &sealed.value;

@@ -88,7 +88,11 @@ fn read_row(row: Row) -> Result<Access, StoreError> {
 }
 
 /// Lists a call.
-pub fn insert(connection: &mut AnyConnection, tenant: &TenantSlug, access: &Access) -> Result<(), StoreError> {
+pub fn insert(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    access: &Access,
+) -> Result<(), StoreError> {
     diesel::insert_into(accesses::table)
         .values((
             accesses::tenant.eq(tenant.as_str()),
@@ -213,7 +217,11 @@ pub fn find_minute(
 }
 
 /// Writes a minute for the first time.
-pub fn insert_minute(connection: &mut AnyConnection, tenant: &TenantSlug, minute: &Minute) -> Result<(), StoreError> {
+pub fn insert_minute(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    minute: &Minute,
+) -> Result<(), StoreError> {
     diesel::insert_into(access_minutes::table)
         .values((
             access_minutes::tenant.eq(tenant.as_str()),
@@ -269,7 +277,10 @@ pub fn open_minutes(
 }
 
 /// The tenants that have minutes before `minute` without a leaf.
-pub fn tenants_with_open_minutes(connection: &mut AnyConnection, minute: i64) -> Result<Vec<TenantSlug>, StoreError> {
+pub fn tenants_with_open_minutes(
+    connection: &mut AnyConnection,
+    minute: i64,
+) -> Result<Vec<TenantSlug>, StoreError> {
     access_minutes::table
         .filter(access_minutes::log_index.is_null().and(access_minutes::minute.lt(minute)))
         .select(access_minutes::tenant)

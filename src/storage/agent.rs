@@ -54,7 +54,11 @@ pub fn insert(connection: &mut AnyConnection, agent: &Agent) -> Result<(), Store
 }
 
 /// The agent of that id.
-pub fn find(connection: &mut AnyConnection, tenant: &TenantSlug, id: AgentId) -> Result<Option<Agent>, StoreError> {
+pub fn find(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    id: AgentId,
+) -> Result<Option<Agent>, StoreError> {
     agents::table
         .find((tenant.as_str(), id.to_string()))
         .first::<Row>(connection)

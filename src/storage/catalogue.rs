@@ -62,7 +62,10 @@ pub fn version(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<u6
 }
 
 /// The live entries of all intents, by name.
-pub fn live(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<Vec<CatalogueVersion>, StoreError> {
+pub fn live(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+) -> Result<Vec<CatalogueVersion>, StoreError> {
     let rows = catalogue::table
         .filter(catalogue::tenant.eq(tenant.as_str()))
         .order((catalogue::intent, catalogue::version.desc()))

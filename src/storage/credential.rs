@@ -1,7 +1,9 @@
 //! Credentials.
 
 use super::{AnyConnection, StoreError, read, schema::credentials};
-use crate::domain::{AgentId, Country, CredentialId, Hash, Label, PrincipalId, Scopes, TenantSlug, Timestamp};
+use crate::domain::{
+    AgentId, Country, CredentialId, Hash, Label, PrincipalId, Scopes, TenantSlug, Timestamp,
+};
 use diesel::prelude::*;
 
 /// What an agent presents.
@@ -159,7 +161,10 @@ pub fn find(
 }
 
 /// The credential of that id in whichever tenant has it: ids are unique, and its secret proves the caller.
-pub fn find_anywhere(connection: &mut AnyConnection, id: CredentialId) -> Result<Option<Credential>, StoreError> {
+pub fn find_anywhere(
+    connection: &mut AnyConnection,
+    id: CredentialId,
+) -> Result<Option<Credential>, StoreError> {
     credentials::table
         .filter(credentials::id.eq(id.to_string()))
         .select(COLUMNS)

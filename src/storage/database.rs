@@ -132,13 +132,19 @@ fn prepare_sqlite(connection: &mut SqliteConnection, last_pragma: &str) -> Resul
     ] {
         connection.batch_execute(pragma)?;
     }
-    for (pragma, column, expected) in
-        [("journal_mode", "journal_mode", "wal"), ("synchronous", "synchronous", "2"), ("foreign_keys", "foreign_keys", "1")]
-    {
-        let found: Version = diesel::sql_query(format!("SELECT CAST({column} AS TEXT) AS version FROM pragma_{pragma}"))
-            .get_result(connection)?;
+    for (pragma, column, expected) in [
+        ("journal_mode", "journal_mode", "wal"),
+        ("synchronous", "synchronous", "2"),
+        ("foreign_keys", "foreign_keys", "1"),
+    ] {
+        let found: Version =
+            diesel::sql_query(format!("SELECT CAST({column} AS TEXT) AS version FROM pragma_{pragma}"))
+                .get_result(connection)?;
         if found.version != expected {
-            return Err(StoreError::Failed(format!("SQLite kept {pragma} at {}, {expected} is needed", found.version)));
+            return Err(StoreError::Failed(format!(
+                "SQLite kept {pragma} at {}, {expected} is needed",
+                found.version
+            )));
         }
     }
     Ok(())

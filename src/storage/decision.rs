@@ -1,7 +1,9 @@
 //! The queue: what waits for a person, and how it ended.
 
 use super::{AnyConnection, StoreError, read, schema::decisions};
-use crate::domain::{AgentId, CredentialId, DecisionId, EffectId, Hash, Intent, PrincipalId, TenantSlug, Timestamp};
+use crate::domain::{
+    AgentId, CredentialId, DecisionId, EffectId, Hash, Intent, PrincipalId, TenantSlug, Timestamp,
+};
 use diesel::prelude::*;
 use std::{fmt, str::FromStr};
 
@@ -90,7 +92,11 @@ impl FromStr for DecisionStatus {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or_else(|| {
-            format!("`{}` is not a status: one of {}", text.escape_debug(), Self::ALL.map(Self::as_str).join(", "))
+            format!(
+                "`{}` is not a status: one of {}",
+                text.escape_debug(),
+                Self::ALL.map(Self::as_str).join(", ")
+            )
         })
     }
 }
@@ -158,7 +164,8 @@ const COLUMNS: Columns = (
 );
 
 fn read_row((subject, course): Row) -> Result<Decision, StoreError> {
-    let (id, principal, agent, credential, kind, status, intent, log_index, input_hash, request_hash, effect) = subject;
+    let (id, principal, agent, credential, kind, status, intent, log_index, input_hash, request_hash, effect) =
+        subject;
     let (opened_at, expires_at, decided_at, decided_by, approved_until, reason, used_index) = course;
     Ok(Decision {
         id: read::text("decisions.id", &id)?,
@@ -183,7 +190,11 @@ fn read_row((subject, course): Row) -> Result<Decision, StoreError> {
 }
 
 /// Opens a decision.
-pub fn insert(connection: &mut AnyConnection, tenant: &TenantSlug, decision: &Decision) -> Result<(), StoreError> {
+pub fn insert(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    decision: &Decision,
+) -> Result<(), StoreError> {
     diesel::insert_into(decisions::table)
         .values((
             decisions::tenant.eq(tenant.as_str()),
@@ -283,10 +294,16 @@ pub fn count_of_agent(
     agent: AgentId,
     since: Timestamp,
 ) -> Result<(u64, u64), StoreError> {
-    let of_agent =
-        || decisions::table.filter(decisions::tenant.eq(tenant.as_str()).and(decisions::agent.eq(agent.to_string())));
+    let of_agent = || {
+        decisions::table
+            .filter(decisions::tenant.eq(tenant.as_str()).and(decisions::agent.eq(agent.to_string())))
+    };
     let open: i64 = of_agent()
-        .filter(decisions::status.eq(DecisionStatus::Open.as_str()).and(decisions::kind.eq(DecisionKind::Action.as_str())))
+        .filter(
+            decisions::status
+                .eq(DecisionStatus::Open.as_str())
+                .and(decisions::kind.eq(DecisionKind::Action.as_str())),
+        )
         .count()
         .get_result(connection)?;
     let first = DecisionId::new(since, [0; 10]).to_string();
@@ -355,9 +372,8 @@ pub fn turn(
     to: &Turn<'_>,
     now: Timestamp,
 ) -> Result<bool, StoreError> {
-    let place = decisions::table
-        .find((tenant.as_str(), id.to_string()))
-        .filter(decisions::status.eq(from.as_str()));
+    let place =
+        decisions::table.find((tenant.as_str(), id.to_string())).filter(decisions::status.eq(from.as_str()));
     let status = decisions::status.eq(to.status().as_str());
     let at = decisions::decided_at.eq(Some(now.unix_milliseconds()));
     let ended = decisions::due_at.eq(None::<i64>);
@@ -372,12 +388,18 @@ pub fn turn(
             ))
             .execute(connection)?,
         Turn::Declined { by, reason } | Turn::Resolved { by, reason } => diesel::update(place)
-            .set((status, at, ended, decisions::decided_by.eq(Some(by.to_string())), decisions::reason.eq(*reason)))
+            .set((
+                status,
+                at,
+                ended,
+                decisions::decided_by.eq(Some(by.to_string())),
+                decisions::reason.eq(*reason),
+            ))
             .execute(connection)?,
         Turn::Expired => diesel::update(place).set((status, ended)).execute(connection)?,
-        Turn::Withdrawn { reason } => {
-            diesel::update(place).set((status, ended, decisions::reason.eq(Some(*reason)))).execute(connection)?
-        }
+        Turn::Withdrawn { reason } => diesel::update(place)
+            .set((status, ended, decisions::reason.eq(Some(*reason))))
+            .execute(connection)?,
         Turn::Used { log_index } => diesel::update(place)
             .set((status, ended, decisions::used_index.eq(Some(read::stored_count(*log_index)))))
             .execute(connection)?,
@@ -386,7 +408,11 @@ pub fn turn(
 }
 
 /// Gives back a yes that a withdrawn allow used, for as long as it was good.
-pub fn give_back(connection: &mut AnyConnection, tenant: &TenantSlug, log_index: u64) -> Result<usize, StoreError> {
+pub fn give_back(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    log_index: u64,
+) -> Result<usize, StoreError> {
     let used = decisions::table
         .filter(decisions::tenant.eq(tenant.as_str()))
         .filter(decisions::used_index.eq(Some(read::stored_count(log_index))))

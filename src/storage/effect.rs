@@ -120,7 +120,11 @@ fn read_row((subject, course): Row) -> Result<Effect, StoreError> {
 }
 
 /// Claims an effect.
-pub fn insert(connection: &mut AnyConnection, tenant: &TenantSlug, effect: &Effect) -> Result<(), StoreError> {
+pub fn insert(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    effect: &Effect,
+) -> Result<(), StoreError> {
     diesel::insert_into(effects::table)
         .values((
             effects::tenant.eq(tenant.as_str()),
@@ -142,7 +146,11 @@ pub fn insert(connection: &mut AnyConnection, tenant: &TenantSlug, effect: &Effe
 }
 
 /// The effect of that id.
-pub fn find(connection: &mut AnyConnection, tenant: &TenantSlug, id: EffectId) -> Result<Option<Effect>, StoreError> {
+pub fn find(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    id: EffectId,
+) -> Result<Option<Effect>, StoreError> {
     effects::table
         .find((tenant.as_str(), id.to_string()))
         .select(COLUMNS)
@@ -184,7 +192,9 @@ pub fn withdraw(
 ) -> Result<usize, StoreError> {
     Ok(diesel::update(
         effects::table
-            .filter(effects::tenant.eq(tenant.as_str()).and(effects::log_index.eq(read::stored_count(log_index))))
+            .filter(
+                effects::tenant.eq(tenant.as_str()).and(effects::log_index.eq(read::stored_count(log_index))),
+            )
             .filter(effects::status.eq(EffectStatus::Claimed.as_str())),
     )
     .set((

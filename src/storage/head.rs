@@ -88,9 +88,10 @@ pub fn database_time(connection: &mut AnyConnection) -> Result<Option<Timestamp>
     }
     match connection {
         AnyConnection::Postgres(postgres) => {
-            let clock: Clock =
-                diesel::sql_query("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS milliseconds")
-                    .get_result(postgres)?;
+            let clock: Clock = diesel::sql_query(
+                "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS milliseconds",
+            )
+            .get_result(postgres)?;
             Ok(Some(read::time(clock.milliseconds)))
         }
         AnyConnection::Sqlite(_) => Ok(None),

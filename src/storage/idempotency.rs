@@ -64,7 +64,11 @@ pub fn put(
     if diesel::update(place).set(values.clone()).execute(connection)? == 0 {
         diesel::insert_into(keys::table)
             .values((
-                (keys::tenant.eq(tenant.as_str()), keys::credential.eq(credential.to_string()), keys::key.eq(key)),
+                (
+                    keys::tenant.eq(tenant.as_str()),
+                    keys::credential.eq(credential.to_string()),
+                    keys::key.eq(key),
+                ),
                 values,
             ))
             .execute(connection)?;
@@ -89,5 +93,6 @@ pub fn delete_answer(
 
 /// Forgets keys whose time is over.
 pub fn delete_expired(connection: &mut AnyConnection, now: Timestamp) -> Result<usize, StoreError> {
-    Ok(diesel::delete(keys::table.filter(keys::expires_at.lt(now.unix_milliseconds()))).execute(connection)?)
+    Ok(diesel::delete(keys::table.filter(keys::expires_at.lt(now.unix_milliseconds())))
+        .execute(connection)?)
 }

@@ -25,7 +25,9 @@ pub struct StoredKey {
 
 type Row = (String, String, String, Option<Vec<u8>>, Vec<u8>, i64, Option<i64>);
 
-fn read_row((tenant, id, purpose, public, wrapped, created_at, retired_at): Row) -> Result<StoredKey, StoreError> {
+fn read_row(
+    (tenant, id, purpose, public, wrapped, created_at, retired_at): Row,
+) -> Result<StoredKey, StoreError> {
     Ok(StoredKey {
         tenant: read::text("keys.tenant", &tenant)?,
         id: read::text("keys.id", &id)?,

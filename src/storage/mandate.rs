@@ -25,7 +25,9 @@ pub struct MandateVersion {
 
 type Row = (String, String, i64, String, String, String, i64, String);
 
-fn read_row((_, principal, version, id, document, change, live_since, author): Row) -> Result<MandateVersion, StoreError> {
+fn read_row(
+    (_, principal, version, id, document, change, live_since, author): Row,
+) -> Result<MandateVersion, StoreError> {
     Ok(MandateVersion {
         principal: read::text("mandates.principal", &principal)?,
         version: read::count("mandates.version", version)?,

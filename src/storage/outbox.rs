@@ -76,8 +76,10 @@ pub fn due(connection: &mut AnyConnection, now: Timestamp, limit: i64) -> Result
 
 /// When the next mail is due.
 pub fn next_due(connection: &mut AnyConnection) -> Result<Option<Timestamp>, StoreError> {
-    let due: Option<i64> =
-        outbox::table.filter(outbox::due_at.is_not_null()).select(diesel::dsl::min(outbox::due_at)).first(connection)?;
+    let due: Option<i64> = outbox::table
+        .filter(outbox::due_at.is_not_null())
+        .select(diesel::dsl::min(outbox::due_at))
+        .first(connection)?;
     Ok(due.map(read::time))
 }
 
@@ -92,7 +94,10 @@ pub fn claim(
             .find((mail.tenant.as_str(), &mail.id))
             .filter(outbox::attempts.eq(read::stored_count(mail.attempts)).and(outbox::sent_at.is_null())),
     )
-    .set((outbox::attempts.eq(read::stored_count(mail.attempts + 1)), outbox::due_at.eq(read::stored_time(next))))
+    .set((
+        outbox::attempts.eq(read::stored_count(mail.attempts + 1)),
+        outbox::due_at.eq(read::stored_time(next)),
+    ))
     .execute(connection)?;
     Ok(changed == 1)
 }

@@ -32,7 +32,11 @@ fn read_row((_, version, document, change, live_since, author): Row) -> Result<P
 }
 
 /// Puts a version live. Two of the same number cannot both be.
-pub fn insert(connection: &mut AnyConnection, tenant: &TenantSlug, policy: &PolicyVersion) -> Result<(), StoreError> {
+pub fn insert(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    policy: &PolicyVersion,
+) -> Result<(), StoreError> {
     diesel::insert_into(policies::table)
         .values((
             policies::tenant.eq(tenant.as_str()),
@@ -47,7 +51,10 @@ pub fn insert(connection: &mut AnyConnection, tenant: &TenantSlug, policy: &Poli
 }
 
 /// The live version.
-pub fn live(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<Option<PolicyVersion>, StoreError> {
+pub fn live(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+) -> Result<Option<PolicyVersion>, StoreError> {
     Ok(page(connection, tenant, None, 1)?.pop())
 }
 

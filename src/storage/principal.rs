@@ -124,7 +124,11 @@ pub fn page(
     limit: i64,
 ) -> Result<Vec<Principal>, StoreError> {
     principals::table
-        .filter(principals::tenant.eq(tenant.as_str()).and(principals::id.gt(after.unwrap_or_default().to_owned())))
+        .filter(
+            principals::tenant
+                .eq(tenant.as_str())
+                .and(principals::id.gt(after.unwrap_or_default().to_owned())),
+        )
         .order(principals::id)
         .limit(limit)
         .load::<Row>(connection)?

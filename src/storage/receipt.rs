@@ -2,7 +2,9 @@
 
 use super::{AnyConnection, StoreError, read, schema::receipts};
 use crate::crypto::sha256;
-use crate::domain::{AgentId, Chain, CredentialId, Hash, Intent, Outcome, PrincipalId, TenantSlug, Timestamp};
+use crate::domain::{
+    AgentId, Chain, CredentialId, Hash, Intent, Outcome, PrincipalId, TenantSlug, Timestamp,
+};
 use crate::evidence::receipt::{Auth, Body, Kind};
 use diesel::prelude::*;
 use std::sync::Arc;
@@ -29,7 +31,18 @@ pub struct StoredReceipt {
 }
 
 type Row = (
-    (String, i64, String, i64, String, Option<String>, Option<String>, Option<String>, Option<String>, Option<String>),
+    (
+        String,
+        i64,
+        String,
+        i64,
+        String,
+        Option<String>,
+        Option<String>,
+        Option<String>,
+        Option<String>,
+        Option<String>,
+    ),
     (String, i64, Vec<u8>, Vec<u8>, Vec<u8>, String),
     (Option<i64>, Option<i64>, Option<i64>, String, Option<String>, String, String, Option<String>),
 );
@@ -55,8 +68,16 @@ const COLUMNS: Columns = (
 fn read_row((subject, link, documents): Row) -> Result<StoredReceipt, StoreError> {
     let (tenant, log_index, id, at, kind, outcome, intent, principal, agent, credential) = subject;
     let (chain, seq, prev, hash, auth, auth_key) = link;
-    let (mandate_version, policy_version, catalogue_version, engine_version, facts_from, input, output, content) =
-        documents;
+    let (
+        mandate_version,
+        policy_version,
+        catalogue_version,
+        engine_version,
+        facts_from,
+        input,
+        output,
+        content,
+    ) = documents;
     let body = Body {
         id: read::text("receipts.id", &id)?,
         at: read::time(at),
@@ -187,7 +208,9 @@ pub fn insert(connection: &mut AnyConnection, rows: &[Arc<StoredReceipt>]) -> Re
     match connection {
         AnyConnection::Sqlite(sqlite) => {
             for row in rows {
-                diesel::insert_into(receipts::table).values(NewRow::from(&Bound::new(row))).execute(sqlite)?;
+                diesel::insert_into(receipts::table)
+                    .values(NewRow::from(&Bound::new(row)))
+                    .execute(sqlite)?;
             }
         }
         AnyConnection::Postgres(postgres) => {
@@ -270,7 +293,8 @@ pub fn last_of_chain(
         .select((receipts::seq, receipts::hash))
         .first::<(i64, Vec<u8>)>(connection)
         .optional()?;
-    last.map(|(seq, hash)| Ok((read::count("receipts.seq", seq)?, read::hash("receipts.hash", &hash)?))).transpose()
+    last.map(|(seq, hash)| Ok((read::count("receipts.seq", seq)?, read::hash("receipts.hash", &hash)?)))
+        .transpose()
 }
 
 /// Receipts of a chain from `from_seq` on, in order.
@@ -336,12 +360,18 @@ pub fn leaves(
 ) -> Result<Vec<(Hash, Auth)>, StoreError> {
     receipts::table
         .filter(receipts::tenant.eq(tenant.as_str()))
-        .filter(receipts::log_index.ge(read::stored_count(from)).and(receipts::log_index.lt(read::stored_count(until))))
+        .filter(
+            receipts::log_index
+                .ge(read::stored_count(from))
+                .and(receipts::log_index.lt(read::stored_count(until))),
+        )
         .order(receipts::log_index)
         .select((receipts::hash, receipts::auth))
         .load::<(Vec<u8>, Vec<u8>)>(connection)?
         .into_iter()
-        .map(|(hash, auth)| Ok((read::hash("receipts.hash", &hash)?, Auth(read::bytes("receipts.auth", &auth)?))))
+        .map(|(hash, auth)| {
+            Ok((read::hash("receipts.hash", &hash)?, Auth(read::bytes("receipts.auth", &auth)?)))
+        })
         .collect()
 }
 

@@ -278,4 +278,24 @@ diesel::table! {
     }
 }
 
-diesel::allow_tables_to_appear_in_same_query!(tenants, heads, keys, principals, sessions, agents, credentials, mandates, policies, catalogue, receipts, tiles, accesses, access_minutes, decisions, known_counterparties, effects, idempotency_keys, outbox);
+diesel::allow_tables_to_appear_in_same_query!(
+    tenants,
+    heads,
+    keys,
+    principals,
+    sessions,
+    agents,
+    credentials,
+    mandates,
+    policies,
+    catalogue,
+    receipts,
+    tiles,
+    accesses,
+    access_minutes,
+    decisions,
+    known_counterparties,
+    effects,
+    idempotency_keys,
+    outbox
+);

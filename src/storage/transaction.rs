@@ -13,9 +13,14 @@ impl Transaction {
     pub fn begin(connection: &mut AnyConnection) -> Result<Self, StoreError> {
         match connection {
             AnyConnection::Postgres(postgres) => {
-                AnsiTransactionManager::begin_transaction_sql(postgres, "BEGIN ISOLATION LEVEL READ COMMITTED")?;
+                AnsiTransactionManager::begin_transaction_sql(
+                    postgres,
+                    "BEGIN ISOLATION LEVEL READ COMMITTED",
+                )?;
             }
-            AnyConnection::Sqlite(sqlite) => AnsiTransactionManager::begin_transaction_sql(sqlite, "BEGIN IMMEDIATE")?,
+            AnyConnection::Sqlite(sqlite) => {
+                AnsiTransactionManager::begin_transaction_sql(sqlite, "BEGIN IMMEDIATE")?
+            }
         }
         Ok(Self(()))
     }
