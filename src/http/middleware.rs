@@ -4,7 +4,7 @@ use super::Problem;
 use super::request::Attribution;
 use crate::app::App;
 use crate::committer::{Access, clock, entropy};
-use actix_web::body::MessageBody;
+use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
@@ -24,9 +24,10 @@ pub(super) async fn wrap(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let given = request.headers().get(REQUEST_ID).filter(|id| is_request_id(id)).cloned();
-    let mut response = next.call(request).await?;
-    list(&app, &response);
     let id = given.or_else(|| HeaderValue::from_str(&hex::encode(entropy::bytes::<12>())).ok());
+    let response = next.call(request).await?;
+    list(&app, &response);
+    let mut response = with_instance(response, id.as_ref());
     let headers = response.headers_mut();
     if let Some(id) = id {
         headers.insert(REQUEST_ID, id);
@@ -49,6 +50,15 @@ pub(super) async fn wrap(
         headers.insert(header::STRICT_TRANSPORT_SECURITY, year);
     }
     Ok(response)
+}
+
+/// A problem says which request it is about (RFC 9457 §3.1.5).
+fn with_instance<B: MessageBody>(response: ServiceResponse<B>, id: Option<&HeaderValue>) -> ServiceResponse<EitherBody<B>> {
+    let problem = response.response().error().and_then(|error| error.as_error::<Problem>());
+    let Some(problem) = problem else { return response.map_into_left_body() };
+    let instance = id.and_then(|id| id.to_str().ok()).map(|id| format!("/requests/{id}"));
+    let answer = problem.respond(instance.as_deref());
+    response.into_response(answer).map_into_right_body()
 }
 
 fn is_request_id(id: &HeaderValue) -> bool {

@@ -11,7 +11,6 @@ use crate::crypto::secret::{Secret, SecretKind};
 use crate::domain::{Label, Malformed, Role, Roles, TenantSlug};
 use crate::storage::access::Subject;
 use crate::storage::principal::{self, Principal};
-use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Value, json};
 use std::net::IpAddr;
@@ -68,12 +67,7 @@ pub(crate) async fn start_session(
     let right = app.passwords.verify(password, stored).await?;
     let Some(person) = found.filter(|_| right) else {
         app.limits.sign_in_failed(tenant, &email, address, now);
-        return Err(Problem::new(
-            StatusCode::UNAUTHORIZED,
-            "sign-in-failed",
-            "Not signed in",
-            "tenant, address or password is not right",
-        ));
+        return Err(Problem::sign_in_failed());
     };
     app.limits.signed_in(tenant, &email);
     let token = Secret::generate(SecretKind::Session, entropy::bytes());

@@ -22,6 +22,7 @@ pub struct Problem {
     members: Map<String, Value>,
     retry_after_seconds: Option<i64>,
     challenge: Option<String>,
+    allow: Option<String>,
 }
 
 impl Problem {
@@ -41,6 +42,7 @@ impl Problem {
             members: Map::new(),
             retry_after_seconds: None,
             challenge: None,
+            allow: None,
         }
     }
 
@@ -136,6 +138,40 @@ impl Problem {
     }
 }
 
+impl Problem {
+    /// The response, about the request that `instance` names.
+    pub fn respond(&self, instance: Option<&str>) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status);
+        if let Some(challenge) = &self.challenge {
+            response.insert_header((header::WWW_AUTHENTICATE, challenge.as_str()));
+        }
+        if let Some(allow) = &self.allow {
+            response.insert_header((header::ALLOW, allow.as_str()));
+        }
+        if let Some(seconds) = self.retry_after_seconds {
+            response.insert_header((header::RETRY_AFTER, seconds.to_string()));
+        }
+        let mut body = self.to_json();
+        super::insert(&mut body, "instance", instance.map(|instance| json!(instance)));
+        response.content_type("application/problem+json").body(body.to_string())
+    }
+
+    /// The path takes other methods.
+    pub fn method_not_allowed(detail: String, allowed: String) -> Self {
+        let mut problem = Self::new(StatusCode::METHOD_NOT_ALLOWED, "method", "Method not taken", detail);
+        problem.allow = Some(allowed);
+        problem
+    }
+
+    /// The caller failed to sign in; what was wrong is not said.
+    pub fn sign_in_failed() -> Self {
+        let detail = "tenant, address or password is not right";
+        let mut problem = Self::new(StatusCode::UNAUTHORIZED, "sign-in-failed", "Not signed in", detail);
+        problem.challenge = Some("Bearer realm=\"procura\"".into());
+        problem
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.detail)
@@ -148,14 +184,7 @@ impl ResponseError for Problem {
     }
 
     fn error_response(&self) -> HttpResponse {
-        let mut response = HttpResponse::build(self.status);
-        if let Some(challenge) = &self.challenge {
-            response.insert_header((header::WWW_AUTHENTICATE, challenge.as_str()));
-        }
-        if let Some(seconds) = self.retry_after_seconds {
-            response.insert_header((header::RETRY_AFTER, seconds.to_string()));
-        }
-        response.content_type("application/problem+json").body(self.to_json().to_string())
+        self.respond(None)
     }
 }
 

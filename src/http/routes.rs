@@ -1,8 +1,8 @@
 //! Every route once: from this table come the server's routing, the OpenAPI document and the tests that walk it.
 
 use super::{Problem, agents, calls, decisions, gate, health, openapi, people, terms};
-use actix_web::http::{Method, StatusCode, header};
-use actix_web::{HttpRequest, HttpResponse, ResponseError, web};
+use actix_web::http::Method;
+use actix_web::{HttpRequest, HttpResponse, web};
 
 /// Who may call a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,21 +110,16 @@ pub(super) fn configure(config: &mut web::ServiceConfig, bench_bare: bool) {
 }
 
 /// Whatever no route answers: 405 where another method would do, otherwise 404.
-pub(super) async fn nothing_here(request: HttpRequest) -> HttpResponse {
+pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Problem> {
     let allowed: Vec<String> = ROUTES
         .iter()
         .filter(|route| actix_web::dev::ResourceDef::new(route.path).is_match(request.path()))
         .map(|route| route.method.to_uppercase())
         .collect();
     if allowed.is_empty() || allowed.iter().any(|method| method == Method::as_str(request.method())) {
-        return Problem::not_found("resource").error_response();
+        return Err(Problem::not_found("resource"));
     }
     let allowed = allowed.join(", ");
     let detail = format!("{} is not taken here, {allowed} is", request.method());
-    let mut response =
-        Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "Method not taken", detail).error_response();
-    if let Ok(value) = header::HeaderValue::from_str(&allowed) {
-        response.headers_mut().insert(header::ALLOW, value);
-    }
-    response
+    Err(Problem::method_not_allowed(detail, allowed))
 }
