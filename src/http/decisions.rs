@@ -8,7 +8,7 @@ use crate::actions::decision::{self as act, Approved};
 use crate::actions::effect::{self as act_effect, Report};
 use crate::app::{App, Caller};
 use crate::committer::clock;
-use crate::domain::{DecisionId, Duration, EffectId, Hash, Label, Malformed, Scope, TenantSlug};
+use crate::domain::{DecisionId, Duration, EffectId, Hash, Label, Malformed, Scope, TenantSlug, Timestamp};
 use crate::engine::{Clause, CredentialClauses};
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Whose};
 use crate::storage::effect::{Effect, EffectStatus};
@@ -94,17 +94,7 @@ pub(super) async fn describe(app: &App, tenant: &TenantSlug, found: &Decision) -
     let (slug, index) = (tenant.clone(), found.log_index);
     let stored = app.read(move |connection| crate::storage::receipt::find(connection, &slug, index)).await?;
     let mut described = Map::new();
-    let now = clock::now();
-    // What time has ended is shown as ended, also before it is recorded.
-    let status = match found.status {
-        DecisionStatus::Open if found.kind == DecisionKind::Action && found.expires_at <= now => {
-            DecisionStatus::Expired
-        }
-        DecisionStatus::Approved if found.approved_until.is_some_and(|until| until <= now) => {
-            DecisionStatus::Expired
-        }
-        other => other,
-    };
+    let status = status_at(found, clock::now());
     for (name, value) in [
         ("id", json!(found.id)),
         ("kind", json!(found.kind.as_str())),
@@ -140,6 +130,19 @@ pub(super) async fn describe(app: &App, tenant: &TenantSlug, found: &Decision) -
         }
     }
     Ok(Value::Object(described))
+}
+
+/// A decision's status at an instant: what time has ended is ended, also before it is recorded.
+pub(crate) fn status_at(found: &Decision, now: Timestamp) -> DecisionStatus {
+    match found.status {
+        DecisionStatus::Open if found.kind == DecisionKind::Action && found.expires_at <= now => {
+            DecisionStatus::Expired
+        }
+        DecisionStatus::Approved if found.approved_until.is_some_and(|until| until <= now) => {
+            DecisionStatus::Expired
+        }
+        other => other,
+    }
 }
 
 /// The request behind a decision, with what its commitments open to.

@@ -19,17 +19,31 @@ pub struct Attribution {
     pub subject: Subject,
     /// Whether the call recorded a leaf.
     pub has_leaf: bool,
+    /// What was wrong, where that does not show in the response's own problem.
+    pub note: Option<String>,
 }
 
 /// Says whose call this is.
 pub fn attribute(request: &HttpRequest, tenant: &TenantSlug, subject: Subject) {
-    request.extensions_mut().insert(Attribution { tenant: tenant.clone(), subject, has_leaf: false });
+    request.extensions_mut().insert(Attribution {
+        tenant: tenant.clone(),
+        subject,
+        has_leaf: false,
+        note: None,
+    });
 }
 
 /// Says that the call recorded a leaf of its own.
 pub fn has_leaf(request: &HttpRequest) {
     if let Some(attribution) = request.extensions_mut().get_mut::<Attribution>() {
         attribution.has_leaf = true;
+    }
+}
+
+/// Says what was wrong with the call, for a response that is not itself a problem.
+pub fn note(request: &HttpRequest, note: String) {
+    if let Some(attribution) = request.extensions_mut().get_mut::<Attribution>() {
+        attribution.note = Some(note);
     }
 }
 

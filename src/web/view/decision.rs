@@ -158,8 +158,8 @@ pub struct ClauseLine {
 /// Something that happened to a decision.
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// When.
-    pub at: When,
+    /// When, where that was written down.
+    pub at: Option<When>,
     /// What, such as `approved`.
     pub what: String,
     /// Who did it.

@@ -50,6 +50,6 @@ pub struct EndedRow {
     pub amount: Option<String>,
     /// How it ended.
     pub status: Status,
-    /// When.
-    pub at: When,
+    /// When it was asked.
+    pub asked: When,
 }
