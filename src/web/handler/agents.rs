@@ -52,7 +52,7 @@ pub(super) async fn create(app: web::Data<App>, request: HttpRequest, payload: w
             Ok(sealed) => {
                 has_leaf(&request);
                 let (agent, _) = &sealed.value;
-                Ok(done(&app, visit, "/agents", &format!("{} is added: give it a credential", agent.name)))
+                Ok(done(&app, visit, "/agents", &format!("{} is added. Give it a credential.", agent.name)))
             }
             Err(problem) => refused(&app, visit, fields.one("name").unwrap_or_default(), problem).await,
         }
@@ -131,7 +131,7 @@ pub(super) async fn retire(
         let person = visit.person.clone();
         let tenant = person.tenant.clone();
         let ended = app.committer.urgent(tenant, move |books| act_agent::retire(books, &person, id)).await?;
-        ended_with(&app, &request, visit, ended.map(drop), "retired, and every credential of it revoked")
+        ended_with(&app, &request, visit, ended.map(drop), "Retired, and every credential of it revoked.")
             .await
     })
     .await
@@ -149,7 +149,7 @@ pub(super) async fn revoke(
         let person = visit.person.clone();
         let tenant = person.tenant.clone();
         let ended = app.committer.urgent(tenant, move |books| act::revoke(books, &person, id)).await?;
-        ended_with(&app, &request, visit, ended.map(drop), "revoked, with everything derived from it").await
+        ended_with(&app, &request, visit, ended.map(drop), "Revoked, with everything derived from it.").await
     })
     .await
 }

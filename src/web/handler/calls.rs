@@ -3,10 +3,10 @@
 use super::reply::{html, query_value, read};
 use super::visit::Visit;
 use crate::app::{App, Caller};
-use crate::domain::{AgentId, CredentialId, Malformed, Outcome, TenantSlug, Timestamp};
+use crate::domain::{AgentId, CredentialId, Malformed, Outcome, PrincipalId, TenantSlug, Timestamp};
 use crate::http::{Problem, Query, narrow_to, page_of, receipt_line, start_export};
 use crate::storage::receipt::Filter as Asked;
-use crate::storage::{AnyConnection, StoreError, agent, credential};
+use crate::storage::{AnyConnection, StoreError, agent, credential, principal};
 use crate::web::display::{self, Shown};
 use crate::web::view::{CallRow, CallsPage, Choice, Filter, Section, Tone};
 use crate::web::when::{When, read_local};
@@ -157,11 +157,12 @@ fn repeated(query: &Query) -> String {
         .collect()
 }
 
-/// What the agents and credentials of a page of calls are called.
+/// What the people, agents and credentials of a page of calls are called.
 #[derive(Default)]
 struct Names {
     agents: HashMap<String, String>,
     credentials: HashMap<String, String>,
+    people: HashMap<String, String>,
 }
 
 impl Names {
@@ -184,6 +185,14 @@ impl Names {
                 let label = found.map_or_else(|| id.to_owned(), |credential| credential.label.to_string());
                 names.credentials.insert(id.to_owned(), label);
             }
+            if let Some(id) = text(row, "principal").filter(|id| !names.people.contains_key(*id)) {
+                let found = match id.parse::<PrincipalId>() {
+                    Ok(person) => principal::find(connection, tenant, person)?,
+                    Err(_) => None,
+                };
+                let name = found.map_or_else(|| id.to_owned(), |person| person.name.to_string());
+                names.people.insert(id.to_owned(), name);
+            }
         }
         Ok(names)
     }
@@ -204,10 +213,19 @@ fn call_row(row: &Value, names: &Names, visit: &Visit) -> CallRow {
     let is_gate = text(row, "kind").is_some_and(|kind| kind.starts_with("gate."));
     let intent = text(row, "intent").filter(|_| is_gate);
     let at = text(row, "at").and_then(|at| at.parse().ok()).unwrap_or(visit.now);
+    // What stands in a person's chain that person did, also where it is about an agent.
+    let by_person =
+        text(row, "agent").is_none() || text(row, "chain").is_some_and(|chain| chain.starts_with("prn_"));
+    let is_own = text(row, "principal").is_none_or(|id| id == visit.person.id.to_string());
+    let (agent, credential) = match (by_person, is_own) {
+        (true, true) => (None, None),
+        (true, false) => (named(row, "principal", &names.people), None),
+        (false, _) => (named(row, "agent", &names.agents), named(row, "credential", &names.credentials)),
+    };
     CallRow {
         at: When::to_the_second(at, visit.now, visit.zone),
-        agent: named(row, "agent", &names.agents),
-        credential: named(row, "credential", &names.credentials),
+        agent,
+        credential,
         what: intent.map_or(what, str::to_owned),
         answer,
         tone,

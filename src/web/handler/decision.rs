@@ -50,7 +50,7 @@ pub(super) async fn approve(
                 optional::<Seconds>(fields, "valid_for")?.map(|seconds| Duration::seconds(seconds.0));
             give_approval(&app, &request, visit.person.clone(), id, shown, seconds).await
         };
-        answer(&app, visit, id, given.await, "approved: the agent may do this once").await
+        answer(&app, visit, id, given.await, "approved, for one time").await
     })
     .await
 }
@@ -98,7 +98,7 @@ pub(super) async fn resolve(
             let reference: Option<Label> = optional(fields, "reference")?;
             give_resolution(&app, &request, visit.person.clone(), id, status, reference).await
         };
-        answer(&app, visit, id, given.await, "recorded how it ended").await
+        answer(&app, visit, id, given.await, "its end is recorded").await
     })
     .await
 }
@@ -284,7 +284,11 @@ async fn page(
         receipt: stored.map_or_else(String::new, |stored| format!("/calls/receipts/{}.json", stored.body.id)),
         status: shown(status),
         opened: visit.when(decision.opened_at),
-        ends: visit.when(decision.approved_until.unwrap_or(decision.expires_at)),
+        ends: match (status, decision.kind) {
+            (DecisionStatus::Open, DecisionKind::Action) => Some(visit.when(decision.expires_at)),
+            (DecisionStatus::Approved, _) => decision.approved_until.map(|until| visit.when(until)),
+            _ => None,
+        },
         stage,
         history: history(visit, &found, status),
     })

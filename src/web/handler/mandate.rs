@@ -19,6 +19,8 @@ use serde_json::Value;
 
 /// How many versions the page lists.
 const VERSIONS: i64 = 100;
+/// Said above the page when the faults stand further down, beside the document.
+const NOT_SAVED: &str = "Not saved. What does not fit stands above your document.";
 /// How many warnings a notice repeats.
 const MOST_WARNINGS: usize = 3;
 
@@ -112,14 +114,14 @@ pub(super) async fn stop(app: web::Data<App>, request: HttpRequest, payload: web
         app.committer.urgent(tenant, move |books| act::stop(books, &person)).await??;
         has_leaf(&request);
         app.decisions_changed();
-        Ok(done(&app, visit, "/mandate", "stopped: from the next call on every agent of yours is refused"))
+        Ok(done(&app, visit, "/mandate", "Stopped. From the next call on every agent of yours is refused."))
     })
     .await
 }
 
 /// The page again with a document to go on with, after signing in once more for it.
 pub(super) async fn draft(app: &App, mut visit: Visit, text: &str) -> Result<HttpResponse, Problem> {
-    visit.notice = Some("you are signed in: your document is below, save it again".to_owned());
+    visit.notice = Some("You are signed in. Your document is below: save it again.".to_owned());
     let text = text.replace("\r\n", "\n");
     html(StatusCode::OK, &page(app, &visit, Some(Editor::new(&text, None)), None).await?)
 }
@@ -154,7 +156,7 @@ impl std::str::FromStr for Version {
 
 /// What a change came to.
 fn said(put: &Put) -> String {
-    let mut said = format!("version {} is live: {}", put.version, put.change.as_str());
+    let mut said = format!("Version {} is live: {}", put.version, put.change.as_str());
     for warning in put.warnings.iter().take(MOST_WARNINGS) {
         said.push_str("; mind ");
         if !warning.pointer.is_empty() {
@@ -181,7 +183,7 @@ async fn refused(
     let (editor, fault) = match text {
         Some(text) if is_of_document => {
             let malformed = Malformed { faults: problem.errors().to_vec() };
-            (Some(Editor::new(text, Some(&malformed))), None)
+            (Some(Editor::new(text, Some(&malformed))), Some(NOT_SAVED))
         }
         Some(text) => (Some(Editor::new(text, None)), Some(problem.detail())),
         None => (None, Some(problem.detail())),

@@ -67,7 +67,8 @@ async fn page(app: &App, visit: &Visit, cursor: Option<String>) -> Result<QueueP
             intent: line.decision.intent.to_string(),
             amount: line.amount,
             reason: display::line(&line.reason),
-            expires: visit.when(line.decision.expires_at),
+            expires: (line.decision.kind == DecisionKind::Action)
+                .then(|| visit.when(line.decision.expires_at)),
         })
         .collect();
     Ok(QueuePage { frame: visit.frame(Section::Queue), open, ended, older })

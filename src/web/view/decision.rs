@@ -43,8 +43,8 @@ pub struct DecisionPage {
     pub status: Status,
     /// When it was opened.
     pub opened: When,
-    /// When it ends undecided, or when the yes does.
-    pub ends: When,
+    /// When it ends undecided, or when the yes does; nothing once it has ended, and for an effect.
+    pub ends: Option<When>,
     /// Which forms are offered.
     pub stage: Stage,
     /// What happened to it, oldest first.

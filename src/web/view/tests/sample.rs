@@ -54,7 +54,7 @@ pub(super) fn queue(said: &str) -> QueuePage {
         intent: intent.into(),
         amount: amount.map(Into::into),
         reason: line(label(said, reason)),
-        expires: at(22),
+        expires: (!is_effect).then(|| at(22)),
     };
     let ended = |word, tone, hours| EndedRow {
         id: "dec_01kdz4qg5w3m9y8x7v6t5s4r3q".into(),
@@ -142,7 +142,7 @@ pub(super) fn decision(said: &str, stage: Stage) -> DecisionPage {
         receipt: "/receipts/rcpt_01kdz4qg5w3m9y8x7v6t5s4r3p".into(),
         status,
         opened: at(-2),
-        ends: at(22),
+        ends: Some(at(22)),
         stage,
         history,
     }
