@@ -22,6 +22,11 @@ impl Failure {
         Self { status: 1, message: message.into() }
     }
 
+    /// The same, and what to do about it.
+    pub(super) fn with(self, advice: &str) -> Self {
+        Self { message: format!("{}; {advice}", self.message), ..self }
+    }
+
     /// Says it on standard error and gives the status.
     pub(super) fn report(&self) -> u8 {
         if !self.message.is_empty() {
