@@ -13,6 +13,7 @@ use super::values;
 use crate::app::{Settings, StartError};
 use crate::committer::entropy;
 use club::Club;
+use serde_json::json;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener};
@@ -51,14 +52,21 @@ pub(super) fn run(sources: &Sources, options: &arguments::Demo, form: Form) -> R
         }
         return Ok(0);
     }
-    if form == Form::Text {
-        invite(&club, &server, &home)?;
-    }
+    invite(&club, &server, &home, form)?;
     server.wait()
 }
 
 /// Where to look now, and as whom.
-fn invite(club: &Club, server: &Server, home: &Home) -> Result<(), Failure> {
+fn invite(club: &Club, server: &Server, home: &Home, form: Form) -> Result<(), Failure> {
+    if form == Form::Json {
+        let people = club.people().map(|person| {
+            json!({"name": person.name, "role": person.role, "email": person.email, "password": *person.password})
+        });
+        return output::json(&json!({
+            "queue": format!("{}/queue", server.page()), "tenant": club.tenant, "people": people,
+            "data_dir": home.path.display().to_string(),
+        }));
+    }
     output::line("")?;
     output::line(format!(
         "Open the queue at {}/queue and sign in to the tenant {}:",
