@@ -184,7 +184,7 @@ pub fn renew(books: &mut Books<'_>, id: CredentialId, asked: Option<Scopes>) -> 
         return Err(Malformed::at("/scope", detail).into());
     }
     let (token, expires_at) = token(books, &standing.credential, scopes, RENEWED_LIFETIME)?;
-    let expires_in = expires_at.since(books.now()).whole_seconds();
+    let expires_in = expires_at.unix_seconds().saturating_sub(books.now().unix_seconds());
     Ok(Renewed { token, scopes, expires_in, credential: standing.credential.clone() })
 }
 

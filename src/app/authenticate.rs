@@ -147,7 +147,7 @@ impl App {
             // The request does not wait for the note, and goes on without it.
             let (committer, tenant) = (self.committer.clone(), session.tenant.clone());
             tokio::spawn(async move {
-                drop(committer.act(tenant, move |books| sessions::touch(books, digest)).await);
+                drop(committer.upkeep(tenant, move |books| sessions::touch(books, digest)).await);
             });
         }
         Ok(Person {
@@ -215,7 +215,7 @@ impl App {
 }
 
 /// Why a credential cannot be used, if it cannot.
-pub fn describe(life: Life, credential: &Credential) -> Option<String> {
+fn describe(life: Life, credential: &Credential) -> Option<String> {
     let id = credential.id;
     match life {
         Life::Live => None,

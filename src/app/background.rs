@@ -131,7 +131,7 @@ async fn run(
     tenant: TenantSlug,
     action: impl FnOnce(&mut Books<'_>) -> Result<(), Error> + Send + 'static,
 ) {
-    match app.committer.act(tenant, action).await {
+    match app.committer.upkeep(tenant, action).await {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => tracing::warn!(?error, "something due was refused"),
         Err(why) => tracing::warn!(?why, "something due could not be recorded; it is tried again"),

@@ -76,7 +76,7 @@ impl Mailer {
     async fn send(&self, app: &Arc<App>, mail: Mail, now: Timestamp) {
         let next = (mail.attempts + 1 < MOST_ATTEMPTS).then(|| now.plus(pause(mail.attempts)));
         let (tenant, claimed) = (mail.tenant.clone(), mail.clone());
-        let claim = app.committer.act(tenant.clone(), move |books| {
+        let claim = app.committer.upkeep(tenant.clone(), move |books| {
             outbox::claim(books.connection(), &claimed, next).map_err(Error::from)
         });
         if !matches!(claim.await, Ok(Ok(claimed)) if claimed.value) {
@@ -88,7 +88,7 @@ impl Mailer {
         if let Err(failure) = &sent {
             tracing::warn!(mail = id, failure, "a mail was not sent; it is tried again");
         }
-        let settled = app.committer.act(tenant, move |books| {
+        let settled = app.committer.upkeep(tenant, move |books| {
             let at = books.now();
             let (connection, slug) = books.place();
             let sent = sent.as_ref().map(|()| at).map_err(String::as_str);

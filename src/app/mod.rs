@@ -23,6 +23,7 @@ use crate::notify::compose::MailSettings;
 use crate::storage::tenant::Tenant;
 use crate::storage::{self, AnyConnection, DataDirectory, Readers, StoreError};
 use authenticate::Verifiers;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 use tokio::sync::watch;
 
@@ -63,6 +64,7 @@ pub struct App {
     verifiers: RwLock<Verifiers>,
     tokens: TokenCache,
     decisions: watch::Sender<u64>,
+    stopping: AtomicBool,
     _directory: DataDirectory,
 }
 
@@ -70,7 +72,14 @@ impl App {
     /// Takes the data directory, brings the tables up to date and starts the committer.
     pub fn start(settings: &Settings) -> Result<Arc<Self>, StartError> {
         let directory = DataDirectory::lock(&settings.data_dir).map_err(StartError::Other)?;
-        let master = MasterKey::read(&DataDirectory::master_key_file(&settings.data_dir))?;
+        let key_file = DataDirectory::master_key_file(&settings.data_dir);
+        if !key_file.exists() {
+            let shown = settings.data_dir.display();
+            return Err(StartError::Other(format!(
+                "`{shown}` is not set up: run `procura setup --data-dir {shown} …` first"
+            )));
+        }
+        let master = MasterKey::read(&key_file)?;
         let mut writer = settings.database.open_writer()?;
         storage::migrate(&mut writer)?;
         drop(writer);
@@ -96,6 +105,7 @@ impl App {
             verifiers: RwLock::new(verifiers),
             tokens: TokenCache::new(CACHED_TOKENS),
             decisions: watch::Sender::new(0),
+            stopping: AtomicBool::new(false),
             _directory: directory,
         }))
     }
@@ -118,6 +128,17 @@ impl App {
     /// Wakes whenever some decision may have changed.
     pub fn watch_decisions(&self) -> watch::Receiver<u64> {
         self.decisions.subscribe()
+    }
+
+    /// Says that the service is about to stop: whoever waits is answered with what is there now.
+    pub fn stop_waiting(&self) {
+        self.stopping.store(true, Ordering::Release);
+        self.decisions_changed();
+    }
+
+    /// Whether the service is about to stop.
+    pub fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
     }
 
     /// The tenant of that name.

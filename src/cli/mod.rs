@@ -8,6 +8,7 @@
 
 mod arguments;
 mod config;
+mod demo;
 mod export;
 mod keys;
 mod logging;
@@ -52,7 +53,7 @@ fn dispatch(arguments: &Arguments) -> Result<u8, Failure> {
     };
     logging::start(&sources, common, default_level)?;
     match &arguments.command {
-        Command::Demo(_) => Ok(0),
+        Command::Demo(options) => demo::run(&sources, options, form),
         Command::Setup(options) => setup::run(&sources, options, form),
         Command::Serve(options) => serve::run(&sources, options, form),
         Command::Export(options) => export::run(&sources, options, form),

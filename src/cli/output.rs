@@ -22,6 +22,11 @@ impl Failure {
         Self { status: 1, message: message.into() }
     }
 
+    /// The same, and what to do about it.
+    pub(super) fn with(self, advice: &str) -> Self {
+        Self { message: format!("{}; {advice}", self.message), ..self }
+    }
+
     /// Says it on standard error and gives the status.
     pub(super) fn report(&self) -> u8 {
         if !self.message.is_empty() {
@@ -78,7 +83,9 @@ pub(super) fn table(headings: &[&str], rows: &[Vec<String>]) -> Result<(), Failu
 
 /// Writes one line to standard error; if nobody reads it, there is nobody left to tell.
 pub(super) fn diagnose(text: &str) {
-    drop(writeln!(io::stderr(), "{}", inert(text)));
+    // What databases say comes in several lines.
+    let text = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    drop(writeln!(io::stderr(), "{}", inert(text.trim_end())));
 }
 
 /// A reader that went away ends the command without a word; a full disk is said.

@@ -60,6 +60,7 @@ impl Place {
     }
 }
 
-fn directory(text: &str) -> Result<PathBuf, String> {
+/// A directory, there or not.
+pub(super) fn directory(text: &str) -> Result<PathBuf, String> {
     if text.is_empty() { Err("`` is not a directory".into()) } else { Ok(text.into()) }
 }

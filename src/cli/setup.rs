@@ -235,9 +235,9 @@ fn tell(form: Form, place: &Place, plan: &Plan, made: &Made) -> Result<(), Failu
         Database::Sqlite(file) if *file == DataDirectory::database_file(&place.data_dir) => {
             format!("procura serve --data-dir {data_dir}")
         }
-        Database::Sqlite(_) | Database::Postgres(_) => {
-            format!("procura serve --data-dir {data_dir} --database {}", place.database)
-        }
+        Database::Sqlite(_) => format!("procura serve --data-dir {data_dir} --database {}", place.database),
+        // What was typed may hold a password, which is not repeated.
+        Database::Postgres(_) => format!("procura serve --data-dir {data_dir} --database postgres://…"),
     };
     let next = match &plan.public_url {
         Some(public) => format!("{next} --public-url {}", public.url),

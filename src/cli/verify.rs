@@ -27,8 +27,9 @@ pub(super) fn run(sources: &Sources, options: &arguments::Verify, form: Form) ->
     for name in &options.files {
         let (reader, bytes) = open(name)?;
         let mut watched = Watched::new(reader, bytes);
-        let flow = verifier.read(name, BufReader::with_capacity(1 << 16, &mut watched));
-        files.push((name.clone(), watched.lines()));
+        let shown = if name == "-" { "standard input" } else { name };
+        let flow = verifier.read(shown, BufReader::with_capacity(1 << 16, &mut watched));
+        files.push((shown.to_owned(), watched.lines()));
         if let Some(error) = watched.error.take() {
             return Err(Failure::usage(format!("`{name}` cannot be read: {error}")));
         }

@@ -6,7 +6,7 @@ use super::clock;
 use super::job::{Answered, End, JobError, Task, Ticket, TooLate, Unavailable, Window};
 use super::keys::TenantKeys;
 use super::log::{Seal, TenantLog};
-use super::outage::Outage;
+use super::outage::{Gap, Outage};
 use super::queue::{Lane, Queue, Taken};
 use super::standing::StandingCache;
 use crate::crypto::keyring::MasterKey;
@@ -14,10 +14,11 @@ use crate::domain::{Chain, Outcome, TenantSlug, Timestamp};
 use crate::evidence::receipt::Kind;
 use crate::storage::{self, AnyConnection, Database, StoreError, Transaction};
 use serde_json::json;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::oneshot;
@@ -144,6 +145,18 @@ impl Committer {
         self.submit(Lane::Urgent, Window::Act, tenant, action).await
     }
 
+    /// What the service does by itself: nobody waits for it, so it leaves no gap.
+    pub async fn upkeep<T, E: JobError>(
+        &self,
+        tenant: TenantSlug,
+        action: impl FnOnce(&mut Books<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Answered<T, E>
+    where
+        T: Send + 'static,
+    {
+        self.submit(Lane::Normal, Window::Upkeep, tenant, action).await
+    }
+
     async fn submit<T, E: JobError>(
         &self,
         lane: Lane,
@@ -155,7 +168,7 @@ impl Committer {
         T: Send + 'static,
     {
         if !self.status.is_up() {
-            self.unrecorded(&tenant);
+            self.unrecorded(&tenant, window);
             return Err(Unavailable::LogDown);
         }
         let (reply, mut answer) = oneshot::channel();
@@ -173,12 +186,12 @@ impl Committer {
             if self.queue.is_closed() {
                 return Err(Unavailable::Stopping);
             }
-            self.unrecorded(&tenant);
+            self.unrecorded(&tenant, window);
             return Err(Unavailable::Overloaded);
         }
         let patience = match window {
             Window::Gate => GATE_WINDOW,
-            Window::Act => ACT_WINDOW,
+            Window::Act | Window::Upkeep => ACT_WINDOW,
         };
         let answered = match tokio::time::timeout(patience, &mut answer).await {
             Ok(answered) => answered,
@@ -188,7 +201,7 @@ impl Committer {
         };
         let answered = answered.unwrap_or(Err(Unavailable::LogDown));
         if let Err(Unavailable::LogDown | Unavailable::TooLate) = &answered {
-            self.unrecorded(&tenant);
+            self.unrecorded(&tenant, window);
         }
         answered
     }
@@ -217,7 +230,10 @@ impl Committer {
         }
     }
 
-    fn unrecorded(&self, tenant: &TenantSlug) {
+    fn unrecorded(&self, tenant: &TenantSlug, window: Window) {
+        if window == Window::Upkeep {
+            return;
+        }
         self.status.unrecorded.fetch_add(1, Ordering::Relaxed);
         self.outage.lock().unwrap_or_else(PoisonError::into_inner).add(tenant, clock::now(), 1);
     }
@@ -235,28 +251,41 @@ struct Loop {
 
 impl Loop {
     fn run(mut self, mut writer: Writer) {
-        while let Some(taken) = self.queue.take(MOST_A_BATCH) {
-            if let Err(error) = self.batch(&mut writer, taken) {
-                tracing::error!(%error, "a batch failed; the log is closed until the database is verified again");
-                self.status.down.store(true, Ordering::Release);
-                drop(writer);
-                match self.reopen() {
-                    Some(reopened) => writer = reopened,
-                    None => return,
-                }
-                self.status.down.store(false, Ordering::Release);
-                tracing::info!("the log is open again");
+        while let Some(taken) = self.next() {
+            // A panic is a failure of the batch like any other: its jobs' callers are refused.
+            let ran = catch_unwind(AssertUnwindSafe(|| self.batch(&mut writer, taken)));
+            let Err(error) = ran.unwrap_or_else(|_| Err(StoreError::Failed("a job panicked".into()))) else {
+                continue;
+            };
+            tracing::error!(%error, "a batch failed; the log is closed until the database is verified again");
+            self.status.down.store(true, Ordering::Release);
+            drop(writer);
+            match self.reopen() {
+                Some(reopened) => writer = reopened,
+                None => return,
             }
+            self.status.down.store(false, Ordering::Release);
+            tracing::info!("the log is open again");
         }
+    }
+
+    /// The next batch: at once where something is owed to the log, otherwise when something arrives.
+    fn next(&self) -> Option<Taken> {
+        let owes = !self.late.is_empty() || !self.outage().is_over();
+        if owes { Some(self.queue.take_now(MOST_A_BATCH)) } else { self.queue.take(MOST_A_BATCH) }
+    }
+
+    fn outage(&self) -> MutexGuard<'_, Outage> {
+        self.outage.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs one batch; whatever fails fails all of it.
     fn batch(&mut self, writer: &mut Writer, mut taken: Taken) -> Result<(), StoreError> {
-        let gaps = self.outage.lock().unwrap_or_else(PoisonError::into_inner).tenants();
-        match writer.commit(&mut taken, &self.late, &gaps, &self.outage) {
+        let gaps = self.outage().gaps();
+        match writer.commit(&mut taken, &self.late, &gaps) {
             Ok(seals) => {
                 if !gaps.is_empty() {
-                    self.outage.lock().unwrap_or_else(PoisonError::into_inner).recorded(&gaps);
+                    self.outage().recorded(&gaps);
                 }
                 self.late.clear();
                 self.status.batches.fetch_add(1, Ordering::Relaxed);
@@ -280,7 +309,7 @@ impl Loop {
     /// Tries until the store is there again and verified; answers what arrives meanwhile with 503.
     fn reopen(&mut self) -> Option<Writer> {
         loop {
-            let taken = self.queue.take_waiting();
+            let taken = self.queue.take_now(usize::MAX);
             for job in taken.jobs {
                 job.finish(&End::Failed(Unavailable::LogDown));
             }
@@ -362,8 +391,7 @@ impl Writer {
         &mut self,
         taken: &mut Taken,
         late: &[TooLate],
-        gaps: &[TenantSlug],
-        outage: &Mutex<Outage>,
+        gaps: &BTreeMap<TenantSlug, Gap>,
     ) -> Result<Seals, StoreError> {
         let tenants: BTreeSet<TenantSlug> = taken
             .jobs
@@ -371,7 +399,7 @@ impl Writer {
             .map(|job| job.tenant())
             .chain(taken.accesses.tenants())
             .chain(late.iter().map(|late| &late.tenant))
-            .chain(gaps)
+            .chain(gaps.keys())
             .cloned()
             .collect();
         let transaction = Transaction::begin(&mut self.connection)?;
@@ -385,7 +413,7 @@ impl Writer {
         }
         for tenant in &tenants {
             self.for_tenant(tenant, clock, |books| {
-                record_gap(books, outage, gaps)?;
+                record_gap(books, gaps)?;
                 withdraw(books, late)?;
                 taken.accesses.write(books)
             })?;
@@ -441,12 +469,9 @@ impl Writer {
 }
 
 /// Records that calls went without a record, once recording works again.
-fn record_gap(books: &mut Books<'_>, outage: &Mutex<Outage>, gaps: &[TenantSlug]) -> Result<(), StoreError> {
+fn record_gap(books: &mut Books<'_>, gaps: &BTreeMap<TenantSlug, Gap>) -> Result<(), StoreError> {
     let slug = books.slug().clone();
-    if !gaps.contains(&slug) {
-        return Ok(());
-    }
-    let Some(gap) = outage.lock().unwrap_or_else(PoisonError::into_inner).gap(&slug) else { return Ok(()) };
+    let Some(gap) = gaps.get(&slug) else { return Ok(()) };
     let input = json!({"kind": Kind::LogGap.as_str(), "tenant": slug});
     let output = json!({"from": gap.from, "until": gap.until, "calls": gap.calls});
     let chain = Chain::Tenant(books.tenant().id);

@@ -100,6 +100,8 @@ pub(super) enum Window {
     Gate,
     /// An act of authority: it stands, whether or not the caller still listens.
     Act,
+    /// What the service does by itself.
+    Upkeep,
 }
 
 pub(super) struct Task<F, T, E> {
@@ -130,7 +132,7 @@ where
         let outcome = match self.window {
             // The hot path checks everything before its first write, so it needs no savepoint.
             Window::Gate => action(books),
-            Window::Act => books.savepoint(action),
+            Window::Act | Window::Upkeep => books.savepoint(action),
         };
         if let Err(error) = &outcome
             && let Some(failure) = error.store_failure()

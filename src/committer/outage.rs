@@ -60,14 +60,9 @@ impl Outage {
         }
     }
 
-    /// The tenants that have a gap to record.
-    pub(super) fn tenants(&self) -> Vec<TenantSlug> {
-        self.gaps.keys().cloned().collect()
-    }
-
-    /// One tenant's gap.
-    pub(super) fn gap(&self, tenant: &TenantSlug) -> Option<Gap> {
-        self.gaps.get(tenant).copied()
+    /// The gaps to record.
+    pub(super) fn gaps(&self) -> BTreeMap<TenantSlug, Gap> {
+        self.gaps.clone()
     }
 
     /// Whether nothing is left to record.
@@ -75,11 +70,15 @@ impl Outage {
         self.gaps.is_empty()
     }
 
-    /// Forgets gaps that are now in the log.
-    pub(super) fn recorded(&mut self, tenants: &[TenantSlug]) {
-        for tenant in tenants {
-            self.gaps.remove(tenant);
+    /// Forgets what is now in the log; what was added meanwhile stays.
+    pub(super) fn recorded(&mut self, recorded: &BTreeMap<TenantSlug, Gap>) {
+        for (tenant, in_log) in recorded {
+            if let Some(gap) = self.gaps.get_mut(tenant) {
+                gap.calls = gap.calls.saturating_sub(in_log.calls);
+                gap.from = in_log.until;
+            }
         }
+        self.gaps.retain(|_, gap| gap.calls > 0);
         self.saved_at = None;
         if let Err(error) = self.save() {
             tracing::error!(%error, "the note of the outage cannot be cleared");
@@ -122,8 +121,16 @@ mod tests {
         outage.add(&tenant, at(12), 2);
         assert_eq!(std::fs::metadata(&path).unwrap().len(), u64::try_from(FILE_BYTES).unwrap());
         let mut next = Outage::open(&path).unwrap();
-        assert_eq!(next.gap(&tenant), Some(Gap { from: at(10), until: at(12), calls: 3 }));
-        next.recorded(&next.tenants());
+        let noted = next.gaps();
+        assert_eq!(noted.get(&tenant), Some(&Gap { from: at(10), until: at(12), calls: 3 }));
+        next.add(&tenant, at(13), 1);
+        next.recorded(&noted);
+        assert_eq!(
+            next.gaps().get(&tenant),
+            Some(&Gap { from: at(12), until: at(13), calls: 1 }),
+            "added meanwhile"
+        );
+        next.recorded(&next.gaps());
         assert!(Outage::open(&path).unwrap().is_over());
         std::fs::remove_dir_all(&folder).unwrap();
     }

@@ -31,6 +31,17 @@ struct Waiting {
     closed: bool,
 }
 
+impl Waiting {
+    /// The urgent first, then the others in their order, and every call to be listed.
+    fn take(&mut self, most: usize) -> Taken {
+        let urgent = self.urgent.len().min(most);
+        let mut jobs: Vec<Box<dyn Job>> = self.urgent.drain(..urgent).collect();
+        let normal = self.normal.len().min(most.saturating_sub(urgent));
+        jobs.extend(self.normal.drain(..normal));
+        Taken { jobs, accesses: std::mem::take(&mut self.accesses) }
+    }
+}
+
 /// A bounded queue with one taker.
 #[derive(Default)]
 pub(super) struct Queue {
@@ -85,22 +96,12 @@ impl Queue {
             }
             waiting = self.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
-        let urgent = waiting.urgent.len().min(most);
-        let mut jobs: Vec<Box<dyn Job>> = waiting.urgent.drain(..urgent).collect();
-        let normal = waiting.normal.len().min(most - urgent);
-        jobs.extend(waiting.normal.drain(..normal));
-        Some(Taken { jobs, accesses: std::mem::take(&mut waiting.accesses) })
+        Some(waiting.take(most))
     }
 
-    /// Takes what is there without waiting.
-    pub(super) fn take_waiting(&self) -> Taken {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let urgent = std::mem::take(&mut waiting.urgent);
-        let normal = std::mem::take(&mut waiting.normal);
-        Taken {
-            jobs: urgent.into_iter().chain(normal).collect(),
-            accesses: std::mem::take(&mut waiting.accesses),
-        }
+    /// Takes what is there, at most `most` jobs, without waiting.
+    pub(super) fn take_now(&self, most: usize) -> Taken {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take(most)
     }
 
     /// Takes no more; what waits is still taken.

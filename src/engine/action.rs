@@ -55,7 +55,7 @@ pub fn derive(entry: &CatalogueEntry, described: &Described) -> Result<Action, M
             "member `arguments` is missing: the catalogue reads the facts of `{}` from them",
             described.intent
         );
-        return Err(Malformed::whole(detail));
+        return Err(Malformed::at("/arguments", detail));
     };
     entry.check_arguments(arguments)?;
     let mut faults = Faults::default();

@@ -35,7 +35,11 @@ pub(super) async fn get(
     let mut changes = app.watch_decisions();
     let first = find(&app, &caller, id).await?;
     let mut found = first.clone();
-    while found.status == first.status && tokio::time::Instant::now() < deadline && is_undecided(&found) {
+    while found.status == first.status
+        && tokio::time::Instant::now() < deadline
+        && is_undecided(&found)
+        && !app.is_stopping()
+    {
         let look_again = (tokio::time::Instant::now() + LOOK_AGAIN).min(deadline);
         drop(tokio::time::timeout_at(look_again, changes.changed()).await);
         found = find(&app, &caller, id).await?;

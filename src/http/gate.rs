@@ -68,7 +68,7 @@ pub(super) async fn bare(
 
 /// What the benchmark's bare handler answers.
 #[derive(Debug)]
-pub struct BareAnswer(pub(super) web::Bytes);
+pub(super) struct BareAnswer(pub(super) web::Bytes);
 
 /// A receipt of the log with its path at the log's size of now.
 pub(super) async fn stored_receipt(

@@ -213,11 +213,34 @@ mod tests {
     }
 
     #[test]
-    fn the_document_is_openapi() {
-        let read: Result<utoipa::openapi::OpenApi, _> = serde_json::from_value(document());
-        assert_eq!(
-            read.unwrap().paths.paths.len(),
-            ROUTES.iter().map(|route| route.path).collect::<std::collections::BTreeSet<_>>().len()
-        );
+    fn every_operation_has_a_name_of_its_own_and_every_reference_leads_somewhere() {
+        fn references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+            match value {
+                Value::Object(members) => {
+                    found.extend(members.get("$ref").and_then(Value::as_str));
+                    members.values().for_each(|member| references(member, found));
+                }
+                Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            }
+        }
+        let document = document();
+        let mut found = Vec::new();
+        references(&document, &mut found);
+        assert!(found.len() > ROUTES.len());
+        for reference in found {
+            assert!(document.pointer(&reference[1..]).is_some(), "{reference}");
+        }
+        let names: std::collections::BTreeSet<String> =
+            ROUTES.iter().map(|route| operation(route)["operationId"].to_string()).collect();
+        assert_eq!(names.len(), ROUTES.len());
+    }
+
+    #[test]
+    fn every_kind_of_problem_is_explained() {
+        let source =
+            [include_str!("problem.rs"), include_str!("body.rs"), include_str!("request.rs")].concat();
+        let kinds = PROBLEMS.iter().filter(|(kind, _)| source.contains(&format!("\"{kind}\""))).count();
+        assert_eq!(kinds, PROBLEMS.len(), "a kind is explained that does not occur");
     }
 }

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 /// Against whom a call is listed, unless it has a leaf of its own.
 #[derive(Debug, Clone)]
-pub struct Attribution {
+pub(super) struct Attribution {
     /// Whose tenant.
     pub tenant: TenantSlug,
     /// Whose call.
@@ -24,7 +24,7 @@ pub struct Attribution {
 }
 
 /// Says whose call this is.
-pub fn attribute(request: &HttpRequest, tenant: &TenantSlug, subject: Subject) {
+pub(crate) fn attribute(request: &HttpRequest, tenant: &TenantSlug, subject: Subject) {
     request.extensions_mut().insert(Attribution {
         tenant: tenant.clone(),
         subject,
@@ -34,28 +34,28 @@ pub fn attribute(request: &HttpRequest, tenant: &TenantSlug, subject: Subject) {
 }
 
 /// Says that the call recorded a leaf of its own.
-pub fn has_leaf(request: &HttpRequest) {
+pub(crate) fn has_leaf(request: &HttpRequest) {
     if let Some(attribution) = request.extensions_mut().get_mut::<Attribution>() {
         attribution.has_leaf = true;
     }
 }
 
 /// Says what was wrong with the call, for a response that is not itself a problem.
-pub fn note(request: &HttpRequest, note: String) {
+pub(crate) fn note(request: &HttpRequest, note: String) {
     if let Some(attribution) = request.extensions_mut().get_mut::<Attribution>() {
         attribution.note = Some(note);
     }
 }
 
 /// The bearer token of a request.
-pub fn bearer(request: &HttpRequest) -> Option<&str> {
+pub(super) fn bearer(request: &HttpRequest) -> Option<&str> {
     let value = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 /// Whoever calls; the call is recorded against them, also where their credential is dead.
-pub async fn caller(app: &App, request: &HttpRequest) -> Result<Caller, Problem> {
+pub(super) async fn caller(app: &App, request: &HttpRequest) -> Result<Caller, Problem> {
     match app.caller(bearer(request)).await {
         Ok(caller) => {
             attribute(request, caller.tenant(), caller.subject());
@@ -74,7 +74,7 @@ pub async fn caller(app: &App, request: &HttpRequest) -> Result<Caller, Problem>
 }
 
 /// A person; an agent is refused.
-pub async fn person(app: &App, request: &HttpRequest) -> Result<Person, Problem> {
+pub(super) async fn person(app: &App, request: &HttpRequest) -> Result<Person, Problem> {
     match caller(app, request).await? {
         Caller::Person(person) => Ok(*person),
         Caller::Agent(_) => Err(Error::Forbidden("only a signed-in person may do this".into()).into()),
@@ -82,12 +82,12 @@ pub async fn person(app: &App, request: &HttpRequest) -> Result<Person, Problem>
 }
 
 /// An operator.
-pub async fn operator(app: &App, request: &HttpRequest) -> Result<Operator, Problem> {
+pub(super) async fn operator(app: &App, request: &HttpRequest) -> Result<Operator, Problem> {
     Ok(person(app, request).await?.operator()?)
 }
 
 /// An agent; a person is refused.
-pub async fn agent(app: &App, request: &HttpRequest) -> Result<AgentCaller, Problem> {
+pub(super) async fn agent(app: &App, request: &HttpRequest) -> Result<AgentCaller, Problem> {
     match caller(app, request).await? {
         Caller::Agent(agent) => Ok(*agent),
         Caller::Person(_) => Err(Error::Forbidden("only an agent may do this".into()).into()),
@@ -95,7 +95,7 @@ pub async fn agent(app: &App, request: &HttpRequest) -> Result<AgentCaller, Prob
 }
 
 /// The version named by `If-Match: "n"`; 428 without one.
-pub fn if_match(request: &HttpRequest) -> Result<u64, Problem> {
+pub(super) fn if_match(request: &HttpRequest) -> Result<u64, Problem> {
     optional_if_match(request)?.ok_or_else(|| {
         Problem::new(
             actix_web::http::StatusCode::PRECONDITION_REQUIRED,
@@ -107,7 +107,7 @@ pub fn if_match(request: &HttpRequest) -> Result<u64, Problem> {
 }
 
 /// The version named by `If-Match`, if there is one.
-pub fn optional_if_match(request: &HttpRequest) -> Result<Option<u64>, Problem> {
+pub(super) fn optional_if_match(request: &HttpRequest) -> Result<Option<u64>, Problem> {
     let Some(value) = request.headers().get(header::IF_MATCH) else { return Ok(None) };
     let text = value.to_str().unwrap_or_default().trim();
     let version =
@@ -120,7 +120,7 @@ pub fn optional_if_match(request: &HttpRequest) -> Result<Option<u64>, Problem> 
 
 /// The query's members; each may stand once.
 #[derive(Debug)]
-pub struct Query(HashMap<String, String>);
+pub(crate) struct Query(HashMap<String, String>);
 
 impl Query {
     /// Reads the query string; unknown or repeated members are refused by name.
@@ -183,6 +183,6 @@ impl Query {
 }
 
 /// An id in a path; what does not parse is not there.
-pub fn path_id<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, Problem> {
+pub(crate) fn path_id<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, Problem> {
     text.parse().map_err(|_| Problem::not_found(what))
 }

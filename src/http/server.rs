@@ -48,16 +48,43 @@ async fn run(settings: Settings, started: impl FnOnce(SocketAddr)) -> Result<(),
     .client_request_timeout(HEAD_PATIENCE)
     .shutdown_timeout(SHUTDOWN_SECONDS)
     .tcp_nodelay(true)
+    .disable_signals()
     .listen(listener)
     .map_err(|error| StartError::Other(format!("cannot serve on {address}: {error}")))?
     .run();
     started(address);
+    let handle = server.handle();
+    let stopper = app.clone();
+    tokio::spawn(async move {
+        stop_signal().await;
+        tracing::info!("stopping: calls in flight are answered, no more are taken");
+        stopper.stop_waiting();
+        handle.stop(true).await;
+    });
     let ended = server.await;
     background.stop();
     // What waited is answered before the thread ends; connections are closed by now.
     let committer = app.committer.clone();
     drop(tokio::task::spawn_blocking(move || committer.stop()).await);
     ended.map_err(|error| StartError::Other(error.to_string()))
+}
+
+/// Waits for SIGTERM or SIGINT.
+async fn stop_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
+        (Ok(mut terminate), Ok(mut interrupt)) => {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        }
+        // Without handlers the signals end the process as they always do.
+        (Err(error), _) | (_, Err(error)) => {
+            tracing::error!(%error, "signals cannot be waited for");
+            std::future::pending::<()>().await;
+        }
+    }
 }
 
 /// The one recorder of figures a process has.

@@ -11,7 +11,7 @@ const LONGEST_PATH: usize = 1024;
 
 /// What a cookie is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub(super) enum Purpose {
     /// The session's token.
     Session,
     /// What the sign-in form's hidden field must repeat.
@@ -22,7 +22,7 @@ pub enum Purpose {
 
 impl Purpose {
     /// The cookie's name; over TLS with the prefix that ties it to this host and to TLS (RFC 6265bis §4.1.3.2).
-    pub const fn name(self, is_https: bool) -> &'static str {
+    pub(super) const fn name(self, is_https: bool) -> &'static str {
         match (self, is_https) {
             (Self::Session, true) => "__Host-procura",
             (Self::Session, false) => "procura",
@@ -35,7 +35,7 @@ impl Purpose {
 }
 
 /// The cookie that holds `value`: for this host alone, out of reach for scripts, never sent from other sites.
-pub fn set(purpose: Purpose, value: String, is_https: bool) -> Cookie<'static> {
+pub(super) fn set(purpose: Purpose, value: String, is_https: bool) -> Cookie<'static> {
     let mut cookie = Cookie::new(purpose.name(is_https), value);
     cookie.set_path("/");
     cookie.set_http_only(true);
@@ -51,14 +51,14 @@ pub fn set(purpose: Purpose, value: String, is_https: bool) -> Cookie<'static> {
 }
 
 /// The cookie that removes one.
-pub fn remove(purpose: Purpose, is_https: bool) -> Cookie<'static> {
+pub(super) fn remove(purpose: Purpose, is_https: bool) -> Cookie<'static> {
     let mut cookie = set(purpose, String::new(), is_https);
     cookie.set_max_age(Duration::ZERO);
     cookie
 }
 
 /// The value a request carries. One that stands twice counts as none: somebody else put one of them there.
-pub fn find(request: &HttpRequest, purpose: Purpose, is_https: bool) -> Option<String> {
+pub(super) fn find(request: &HttpRequest, purpose: Purpose, is_https: bool) -> Option<String> {
     let headers = request.headers().get_all(COOKIE).filter_map(|header| header.to_str().ok());
     only(headers, purpose.name(is_https)).map(str::to_owned)
 }
@@ -76,7 +76,7 @@ fn only<'a>(headers: impl Iterator<Item = &'a str>, name: &str) -> Option<&'a st
 }
 
 /// A path of this service to go on to: no other host's, whatever a browser makes of it.
-pub fn local_path(text: &str) -> Option<&str> {
+pub(super) fn local_path(text: &str) -> Option<&str> {
     let is_local = text.starts_with('/')
         && !text.starts_with("//")
         && !text.contains('\\')

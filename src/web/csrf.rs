@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 /// The hidden field that every form sends back.
-pub const FIELD: &str = "csrf";
+pub(super) const FIELD: &str = "csrf";
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// What tells the uses of one session's key apart.
@@ -16,12 +16,12 @@ const OF_FORMS: &[u8] = b"procura-csrf-v1";
 const OF_NOTICES: &[u8] = b"procura-notice-v1:";
 
 /// The token of a session's forms: 64 hexadecimal digits that only who holds the session can know.
-pub fn token(session: &Hash) -> String {
+pub(super) fn token(session: &Hash) -> String {
     hex::encode(hmac_sha256(&AuthKey::from_bytes(session.as_bytes()), OF_FORMS))
 }
 
 /// Whether a form sent the token it was given, compared in time that depends on the length alone.
-pub fn is_right(expected: &str, sent: &str) -> bool {
+pub(super) fn is_right(expected: &str, sent: &str) -> bool {
     !expected.is_empty() && same_bytes(expected.as_bytes(), sent.as_bytes())
 }
 
@@ -29,7 +29,7 @@ pub fn is_right(expected: &str, sent: &str) -> bool {
 ///
 /// Headers that are absent say nothing and leave it to the token; `Origin: null` counts only where
 /// `Sec-Fetch-Site` says where it comes from (Fetch §3.2, Fetch Metadata §2.4).
-pub fn comes_from_here(headers: &HeaderMap, host: &str, base: &str) -> bool {
+pub(super) fn comes_from_here(headers: &HeaderMap, host: &str, base: &str) -> bool {
     let (Ok(site), Ok(origin)) = (only(headers, &SEC_FETCH_SITE), only(headers, &ORIGIN)) else {
         return false;
     };
@@ -65,12 +65,12 @@ fn is_ours(origin: &str, host: &str, base: &str) -> bool {
 }
 
 /// A sentence that a page shows once after a form, so that nobody else can put one there.
-pub fn seal(session: &Hash, sentence: &str) -> String {
+pub(super) fn seal(session: &Hash, sentence: &str) -> String {
     format!("{}.{}", mac(session, sentence), URL_SAFE_NO_PAD.encode(sentence))
 }
 
 /// The sentence, if [`seal`] made it for this session.
-pub fn unseal(session: &Hash, sealed: &str) -> Option<String> {
+pub(super) fn unseal(session: &Hash, sealed: &str) -> Option<String> {
     let (given, sentence) = sealed.split_once('.')?;
     let sentence = String::from_utf8(URL_SAFE_NO_PAD.decode(sentence).ok()?).ok()?;
     is_right(&mac(session, &sentence), given).then_some(sentence)

@@ -193,7 +193,7 @@ fn only_the_principal_approves(db: Db) {
     let asked = asked(db);
     let path = format!("/v1/decisions/{}", asked.decision);
     let body = json!({"input_hash": asked.member.get(&path).expect(200)["input_hash"]});
-    let neighbour = asked.server.member("n@example.test");
+    let neighbour = asked.server.member_with("n@example.test", &small_refunds());
     let neighbours = Agent::new(&neighbour, "runner");
     let mine = asked.agent.post(&format!("{path}/approve"), &body);
     assert!(matches!(mine.status, 401 | 403), "an agent approved: {}", mine.text);

@@ -202,13 +202,13 @@ async fn page(app: &App, visit: &Visit, name: &str, fault: Option<&str>) -> Resu
     });
     Ok(AgentsPage {
         frame: visit.frame_with(Section::Agents, fault),
-        agents: agents.into_iter().map(|agent| agent_row(agent, &credentials, visit)).collect(),
+        agents: agents.iter().map(|agent| agent_row(agent, &credentials, visit)).collect(),
         scopes: choices(on),
         name: name.to_owned(),
     })
 }
 
-fn agent_row(agent: Agent, credentials: &[Credential], visit: &Visit) -> AgentRow {
+fn agent_row(agent: &Agent, credentials: &[Credential], visit: &Visit) -> AgentRow {
     let own = credentials.iter().filter(|credential| credential.agent == agent.id);
     AgentRow {
         id: agent.id.to_string(),

@@ -259,10 +259,17 @@ async fn page(
         }
         DecisionKind::Effect => (UNKNOWN.to_owned(), Vec::new()),
     };
-    let stage = match (status, decision.kind) {
-        (DecisionStatus::Open, DecisionKind::Action) => Stage::Approve,
-        (DecisionStatus::Open, DecisionKind::Effect) => Stage::Resolve,
-        _ => Stage::Closed,
+    let (stage, ends) = match status {
+        DecisionStatus::Open => match decision.kind {
+            DecisionKind::Action => (Stage::Approve, Some(decision.expires_at)),
+            DecisionKind::Effect => (Stage::Resolve, None),
+        },
+        DecisionStatus::Approved => (Stage::Closed, decision.approved_until),
+        DecisionStatus::Declined
+        | DecisionStatus::Expired
+        | DecisionStatus::Withdrawn
+        | DecisionStatus::Used
+        | DecisionStatus::Resolved => (Stage::Closed, None),
     };
     let label = |label: Option<&Label>| display::line(label.map_or("", Label::as_str));
     Ok(DecisionPage {
@@ -284,11 +291,7 @@ async fn page(
         receipt: stored.map_or_else(String::new, |stored| format!("/calls/receipts/{}.json", stored.body.id)),
         status: shown(status),
         opened: visit.when(decision.opened_at),
-        ends: match (status, decision.kind) {
-            (DecisionStatus::Open, DecisionKind::Action) => Some(visit.when(decision.expires_at)),
-            (DecisionStatus::Approved, _) => decision.approved_until.map(|until| visit.when(until)),
-            _ => None,
-        },
+        ends: ends.map(|at| visit.when(at)),
         stage,
         history: history(visit, &found, status),
     })
