@@ -3,6 +3,7 @@
 mod agents;
 mod calls;
 mod decision;
+mod decision_page;
 mod mandate;
 mod queue;
 mod reply;
