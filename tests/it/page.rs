@@ -13,6 +13,7 @@ both!(
     a_wrong_password_says_nothing_of_which_field_was_wrong,
     signing_in_leads_back_to_a_page_of_this_service_alone,
     each_sign_in_is_a_new_session_and_ends_the_one_before,
+    over_tls_the_session_is_bound_to_its_host,
     another_persons_things_are_not_found,
     reading_a_page_changes_nothing_and_is_recorded,
     every_page_comes_with_strict_headers_and_holds_no_script,
@@ -106,6 +107,30 @@ fn each_sign_in_is_a_new_session_and_ends_the_one_before(db: Db) {
     assert_ne!(visitor.cookies["procura"], first.cookies["procura"]);
     assert_eq!(first.clone().get("/queue").status, 303, "the earlier session is over");
     assert_eq!(visitor.get("/queue").status, 200);
+}
+
+fn over_tls_the_session_is_bound_to_its_host(db: Db) {
+    let public = "https://procura.example";
+    let mut server = Server::set_up(db, &[TENANT]).option("--public-url", public);
+    server.serve();
+    server.member("m@example.test");
+    let mut visitor = Visitor::new(&server);
+    let page = visitor.get("/sign-in");
+    assert!(page.header("strict-transport-security").unwrap().contains("includeSubDomains"));
+    let token = crate::visitor::hidden(&page.text, "csrf");
+    let fields = [("csrf", &*token), ("tenant", TENANT), ("email", "m@example.test"), ("password", PASSWORD)];
+    assert_eq!(visitor.post("/sign-in", &[("origin", "http://procura.example")], &fields).status, 403);
+    let answer = visitor.post("/sign-in", &[("origin", public)], &fields);
+    assert_eq!(answer.status, 303, "{}", answer.text);
+    let mut set = answer.headers.get_all("set-cookie").iter().map(|set| set.to_str().unwrap());
+    let session = set.find(|set| set.starts_with("__Host-procura=pcs_")).unwrap();
+    for attribute in ["Secure", "HttpOnly", "SameSite=Strict", "Path=/"] {
+        assert!(session.contains(attribute), "{session}");
+    }
+    assert_eq!(visitor.get("/queue").status, 200);
+    let plain = visitor.cookies.remove("__Host-procura").unwrap();
+    visitor.cookies.insert("procura".into(), plain);
+    assert_eq!(visitor.get("/queue").status, 303, "the plain name counts for nothing here");
 }
 
 /// A member with an agent, one call that waits, and its receipt.
