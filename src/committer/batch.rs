@@ -254,7 +254,9 @@ impl Loop {
         while let Some(taken) = self.next() {
             // A panic is a failure of the batch like any other: its jobs' callers are refused.
             let ran = catch_unwind(AssertUnwindSafe(|| self.batch(&mut writer, taken)));
-            let Err(error) = ran.unwrap_or_else(|_| Err(StoreError::Failed("a job panicked".into()))) else { continue };
+            let Err(error) = ran.unwrap_or_else(|_| Err(StoreError::Failed("a job panicked".into()))) else {
+                continue;
+            };
             tracing::error!(%error, "a batch failed; the log is closed until the database is verified again");
             self.status.down.store(true, Ordering::Release);
             drop(writer);
@@ -298,7 +300,7 @@ impl Loop {
                 }
                 self.queue.put_back(taken.accesses);
                 // Whether the batch is durable is not known: what turns out to be must not stand as answered.
-                self.late.extend(writer.doubtful.drain(..));
+                self.late.append(&mut writer.doubtful);
                 Err(error)
             }
         }

@@ -125,7 +125,11 @@ mod tests {
         assert_eq!(noted.get(&tenant), Some(&Gap { from: at(10), until: at(12), calls: 3 }));
         next.add(&tenant, at(13), 1);
         next.recorded(&noted);
-        assert_eq!(next.gaps().get(&tenant), Some(&Gap { from: at(12), until: at(13), calls: 1 }), "added meanwhile");
+        assert_eq!(
+            next.gaps().get(&tenant),
+            Some(&Gap { from: at(12), until: at(13), calls: 1 }),
+            "added meanwhile"
+        );
         next.recorded(&next.gaps());
         assert!(Outage::open(&path).unwrap().is_over());
         std::fs::remove_dir_all(&folder).unwrap();

@@ -35,7 +35,11 @@ pub(super) async fn get(
     let mut changes = app.watch_decisions();
     let first = find(&app, &caller, id).await?;
     let mut found = first.clone();
-    while found.status == first.status && tokio::time::Instant::now() < deadline && is_undecided(&found) && !app.is_stopping() {
+    while found.status == first.status
+        && tokio::time::Instant::now() < deadline
+        && is_undecided(&found)
+        && !app.is_stopping()
+    {
         let look_again = (tokio::time::Instant::now() + LOOK_AGAIN).min(deadline);
         drop(tokio::time::timeout_at(look_again, changes.changed()).await);
         found = find(&app, &caller, id).await?;
@@ -103,7 +107,13 @@ pub(super) async fn describe(app: &App, tenant: &TenantSlug, found: &Decision) -
         DecisionStatus::Approved if found.approved_until.is_some_and(|until| until <= now) => {
             DecisionStatus::Expired
         }
-        other => other,
+        status @ (DecisionStatus::Open
+        | DecisionStatus::Approved
+        | DecisionStatus::Declined
+        | DecisionStatus::Expired
+        | DecisionStatus::Withdrawn
+        | DecisionStatus::Used
+        | DecisionStatus::Resolved) => status,
     };
     for (name, value) in [
         ("id", json!(found.id)),

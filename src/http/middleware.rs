@@ -53,7 +53,10 @@ pub(super) async fn wrap(
 }
 
 /// A problem says which request it is about (RFC 9457 §3.1.5).
-fn with_instance<B: MessageBody>(response: ServiceResponse<B>, id: Option<&HeaderValue>) -> ServiceResponse<EitherBody<B>> {
+fn with_instance<B: MessageBody>(
+    response: ServiceResponse<B>,
+    id: Option<&HeaderValue>,
+) -> ServiceResponse<EitherBody<B>> {
     let problem = response.response().error().and_then(|error| error.as_error::<Problem>());
     let Some(problem) = problem else { return response.map_into_left_body() };
     let instance = id.and_then(|id| id.to_str().ok()).map(|id| format!("/requests/{id}"));

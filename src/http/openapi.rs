@@ -238,7 +238,8 @@ mod tests {
 
     #[test]
     fn every_kind_of_problem_is_explained() {
-        let source = [include_str!("problem.rs"), include_str!("body.rs"), include_str!("request.rs")].concat();
+        let source =
+            [include_str!("problem.rs"), include_str!("body.rs"), include_str!("request.rs")].concat();
         let kinds = PROBLEMS.iter().filter(|(kind, _)| source.contains(&format!("\"{kind}\""))).count();
         assert_eq!(kinds, PROBLEMS.len(), "a kind is explained that does not occur");
     }

@@ -110,7 +110,7 @@ pub(super) struct Query(HashMap<String, String>);
 
 impl Query {
     /// Reads the query string; unknown or repeated members are refused by name.
-    pub fn read(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Problem> {
+    pub(super) fn read(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Problem> {
         let pairs: Vec<(String, String)> =
             actix_web::web::Query::<Vec<(String, String)>>::from_query(request.query_string())
                 .map_err(|error| Problem::unreadable(Malformed::whole(format!("the query: {error}"))))?
@@ -133,12 +133,15 @@ impl Query {
     }
 
     /// A parameter as text, if it is there and not empty.
-    pub fn text(&self, name: &str) -> Option<&str> {
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
     }
 
     /// A parameter, parsed by its type's own grammar.
-    pub fn parsed<T: std::str::FromStr<Err = String>>(&self, name: &str) -> Result<Option<T>, Malformed> {
+    pub(super) fn parsed<T: std::str::FromStr<Err = String>>(
+        &self,
+        name: &str,
+    ) -> Result<Option<T>, Malformed> {
         self.text(name)
             .map(|text| {
                 text.parse().map_err(|detail| Malformed::whole(format!("parameter `{name}`: {detail}")))
@@ -147,7 +150,7 @@ impl Query {
     }
 
     /// A parameter that is a whole number within bounds.
-    pub fn number(&self, name: &str, usual: i64, least: i64, most: i64) -> Result<i64, Malformed> {
+    pub(super) fn number(&self, name: &str, usual: i64, least: i64, most: i64) -> Result<i64, Malformed> {
         let Some(text) = self.text(name) else { return Ok(usual) };
         text.parse::<i64>().ok().filter(|number| (least..=most).contains(number)).ok_or_else(|| {
             Malformed::whole(format!(
@@ -158,12 +161,12 @@ impl Query {
     }
 
     /// `limit`: how many entries a page has.
-    pub fn limit(&self) -> Result<i64, Malformed> {
+    pub(super) fn limit(&self) -> Result<i64, Malformed> {
         self.number("limit", 50, 1, 500)
     }
 
     /// A time.
-    pub fn time(&self, name: &str) -> Result<Option<Timestamp>, Malformed> {
+    pub(super) fn time(&self, name: &str) -> Result<Option<Timestamp>, Malformed> {
         self.parsed(name)
     }
 }

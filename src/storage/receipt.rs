@@ -138,6 +138,7 @@ impl<'a> Bound<'a> {
 }
 
 /// A row for the cached single-row insert; `None` is bound as NULL so that one statement serves every row.
+#[expect(clippy::ref_option_ref, reason = "the derived code borrows the row's options")]
 #[derive(Insertable)]
 #[diesel(table_name = receipts, treat_none_as_default_value = false)]
 struct NewRow<'a> {
