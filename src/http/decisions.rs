@@ -90,7 +90,7 @@ pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> Result<Ht
     for decision in &found {
         items.push(describe(&app, &tenant, decision).await?);
     }
-    Ok(super::page(items, cursor, limit))
+    Ok(super::page(&items, cursor, limit))
 }
 
 /// A decision as the wire shows it, with the call behind it while its content exists.

@@ -1,5 +1,7 @@
 //! Receipts: the leaves of each tenant's log, with the documents their hashes cover.
 
+#![expect(clippy::ref_option_ref, reason = "what diesel derives borrows the row's options")]
+
 use super::{AnyConnection, StoreError, read, schema::receipts};
 use crate::crypto::sha256;
 use crate::domain::{
@@ -138,7 +140,6 @@ impl<'a> Bound<'a> {
 }
 
 /// A row for the cached single-row insert; `None` is bound as NULL so that one statement serves every row.
-#[expect(clippy::ref_option_ref, reason = "the derived code borrows the row's options")]
 #[derive(Insertable)]
 #[diesel(table_name = receipts, treat_none_as_default_value = false)]
 struct NewRow<'a> {
