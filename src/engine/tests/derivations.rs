@@ -143,7 +143,7 @@ fn arguments_outside_their_schema_are_malformed() {
     );
     assert_eq!(
         faults(derived(json!({"intent": "money.send"}))),
-        [": member `arguments` is missing: the catalogue reads the facts of `money.send` from them"]
+        ["/arguments: member `arguments` is missing: the catalogue reads the facts of `money.send` from them"]
     );
 }
 
