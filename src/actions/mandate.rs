@@ -5,7 +5,7 @@ use super::caller::Person;
 use super::recording::Content;
 use super::withdraw;
 use crate::committer::{Books, Draft};
-use crate::domain::{Chain, MandateId};
+use crate::domain::{Chain, MandateId, Scopes};
 use crate::engine::{Change, MandateDocument, Warning, check_mandate, compare};
 use crate::evidence::receipt::Kind;
 use crate::storage::mandate::{self, MandateVersion};
@@ -66,6 +66,13 @@ pub fn put(
         Change::Widened | Change::Unchanged => {}
     }
     Ok(Put { version, change, warnings, stored })
+}
+
+/// Takes every scope away, whatever version is live: from the next call on every agent is refused.
+pub fn stop(books: &mut Books<'_>, person: &Person) -> Result<Put, Error> {
+    let live = books.mandate(person.id)?;
+    let stopped = MandateDocument { scopes: Scopes::NONE, ..live.document.clone() };
+    put(books, person, live.version, &stopped)
 }
 
 fn record(

@@ -16,18 +16,23 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The bytes of a body of at most [`json::LARGEST_BODY_BYTES`].
 pub(super) async fn bytes(payload: &mut Payload) -> Result<BytesMut, Problem> {
+    bytes_up_to(payload, json::LARGEST_BODY_BYTES).await
+}
+
+/// The bytes of a body of at most `most`, within [`PATIENCE`].
+pub(crate) async fn bytes_up_to(payload: &mut Payload, most: usize) -> Result<BytesMut, Problem> {
     let read = async {
         let mut body = BytesMut::new();
         while let Some(chunk) = payload.next().await {
             let chunk = chunk.map_err(|error| {
                 Problem::unreadable(Malformed::whole(format!("the body broke off: {error}")))
             })?;
-            if body.len().saturating_add(chunk.len()) > json::LARGEST_BODY_BYTES {
+            if body.len().saturating_add(chunk.len()) > most {
                 return Err(Problem::new(
                     StatusCode::PAYLOAD_TOO_LARGE,
                     "too-large",
                     "The body is too large",
-                    format!("{} bytes are taken", json::LARGEST_BODY_BYTES),
+                    format!("{most} bytes are taken"),
                 ));
             }
             body.extend_from_slice(&chunk);

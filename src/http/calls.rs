@@ -15,6 +15,7 @@ use actix_web::http::header;
 use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_stream_of::Receiver;
 
@@ -70,6 +71,12 @@ fn filter(caller: &Caller, query: &Query) -> Result<Filter, Problem> {
         from: query.time("from")?,
         until: query.time("until")?,
     };
+    narrow_to(caller, &mut filter)?;
+    Ok(filter)
+}
+
+/// Narrows a filter to what the caller may see.
+pub(crate) fn narrow_to(caller: &Caller, filter: &mut Filter) -> Result<(), Problem> {
     match caller {
         Caller::Person(person) if person.sees_tenant() => {}
         Caller::Person(person) => {
@@ -84,7 +91,7 @@ fn filter(caller: &Caller, query: &Query) -> Result<Filter, Problem> {
             filter.agent = Some(agent.presented.agent);
         }
     }
-    Ok(filter)
+    Ok(())
 }
 
 /// A page of receipts and other calls together, newest first.
@@ -199,11 +206,21 @@ pub(super) async fn export(
     path: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let caller = request::caller(&app, &request).await?;
-    let Caller::Person(person) = &caller else {
+    let query = Query::read(&request, &["format", "from", "until"])?;
+    start_export(app.into_inner(), &caller, &path, &query).await
+}
+
+/// Starts the export that `format`, `from` and `until` of a query ask for, for the wire and for the page.
+pub(crate) async fn start_export(
+    app: Arc<App>,
+    caller: &Caller,
+    credential: &str,
+    query: &Query,
+) -> Result<HttpResponse, Problem> {
+    let Caller::Person(person) = caller else {
         return Err(Error::Forbidden("only a signed-in person takes an export".into()).into());
     };
-    let credential = readable_credential(&app, &caller, &path).await?;
-    let query = Query::read(&request, &["format", "from", "until"])?;
+    let credential = readable_credential(&app, caller, credential).await?;
     let asked = Asked {
         tenant: caller.tenant().clone(),
         credential: credential.id,
@@ -219,11 +236,11 @@ pub(super) async fn export(
     Ok(HttpResponse::Ok()
         .content_type(media_type)
         .insert_header((header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")))
-        .streaming(stream(app.into_inner(), asked)))
+        .streaming(stream(app, asked)))
 }
 
 /// Runs the export on a thread that blocks; a failure breaks the body off, so that the copy is seen to be cut.
-fn stream(app: std::sync::Arc<App>, asked: Asked) -> Receiver {
+fn stream(app: Arc<App>, asked: Asked) -> Receiver {
     let (sender, receiver) = mpsc::channel::<Result<Bytes, std::io::Error>>(PIECES_AHEAD);
     let runtime = tokio::runtime::Handle::current();
     tokio::task::spawn_blocking(move || {
@@ -263,7 +280,12 @@ pub(super) async fn receipt(
     if let Caller::Agent(agent) = &caller {
         agent.require(Scope::CallRead)?;
     }
-    let id: ReceiptId = path_id(&path, "receipt")?;
+    Ok(HttpResponse::Ok().content_type("application/json").body(receipt_line(&app, caller, &path).await?))
+}
+
+/// A receipt with its documents and a fresh path as JSON, if the caller may read it.
+pub(crate) async fn receipt_line(app: &App, caller: Caller, id: &str) -> Result<Vec<u8>, Problem> {
+    let id: ReceiptId = path_id(id, "receipt")?;
     let tenant = caller.tenant().clone();
     let found = app
         .read(move |connection| {
@@ -283,8 +305,7 @@ pub(super) async fn receipt(
             line_json(&stored, receipt).map(Some)
         })
         .await?;
-    let line = found.ok_or_else(|| Problem::not_found("receipt"))?;
-    Ok(HttpResponse::Ok().content_type("application/json").body(line))
+    found.ok_or_else(|| Problem::not_found("receipt"))
 }
 
 /// The newest signed checkpoint of a tenant's log: public.

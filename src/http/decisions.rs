@@ -8,7 +8,7 @@ use crate::actions::decision::{self as act, Approved};
 use crate::actions::effect::{self as act_effect, Report};
 use crate::app::{App, Caller};
 use crate::committer::clock;
-use crate::domain::{DecisionId, Duration, EffectId, Hash, Label, Malformed, Scope, TenantSlug};
+use crate::domain::{DecisionId, Duration, EffectId, Hash, Label, Malformed, Scope, TenantSlug, Timestamp};
 use crate::engine::{Clause, CredentialClauses};
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Whose};
 use crate::storage::effect::{Effect, EffectStatus};
@@ -35,9 +35,8 @@ pub(super) async fn get(
     let mut changes = app.watch_decisions();
     let first = find(&app, &caller, id).await?;
     let mut found = first.clone();
-    while found.status == first.status
-        && tokio::time::Instant::now() < deadline
-        && is_undecided(&found)
+    while tokio::time::Instant::now() < deadline
+        && found.status == DecisionStatus::Open
         && !app.is_stopping()
     {
         let look_again = (tokio::time::Instant::now() + LOOK_AGAIN).min(deadline);
@@ -45,10 +44,6 @@ pub(super) async fn get(
         found = find(&app, &caller, id).await?;
     }
     Ok(HttpResponse::Ok().json(describe(&app, caller.tenant(), &found).await?))
-}
-
-fn is_undecided(decision: &Decision) -> bool {
-    matches!(decision.status, DecisionStatus::Open | DecisionStatus::Approved)
 }
 
 /// Who may read decisions: the person whose queue it is, or an agent its own.
@@ -98,23 +93,7 @@ pub(super) async fn describe(app: &App, tenant: &TenantSlug, found: &Decision) -
     let (slug, index) = (tenant.clone(), found.log_index);
     let stored = app.read(move |connection| crate::storage::receipt::find(connection, &slug, index)).await?;
     let mut described = Map::new();
-    let now = clock::now();
-    // What time has ended is shown as ended, also before it is recorded.
-    let status = match found.status {
-        DecisionStatus::Open if found.kind == DecisionKind::Action && found.expires_at <= now => {
-            DecisionStatus::Expired
-        }
-        DecisionStatus::Approved if found.approved_until.is_some_and(|until| until <= now) => {
-            DecisionStatus::Expired
-        }
-        status @ (DecisionStatus::Open
-        | DecisionStatus::Approved
-        | DecisionStatus::Declined
-        | DecisionStatus::Expired
-        | DecisionStatus::Withdrawn
-        | DecisionStatus::Used
-        | DecisionStatus::Resolved) => status,
-    };
+    let status = status_at(found, clock::now());
     for (name, value) in [
         ("id", json!(found.id)),
         ("kind", json!(found.kind.as_str())),
@@ -150,6 +129,25 @@ pub(super) async fn describe(app: &App, tenant: &TenantSlug, found: &Decision) -
         }
     }
     Ok(Value::Object(described))
+}
+
+/// A decision's status at an instant: what time has ended is ended, also before it is recorded.
+pub(crate) fn status_at(found: &Decision, now: Timestamp) -> DecisionStatus {
+    match found.status {
+        DecisionStatus::Open if found.kind == DecisionKind::Action && found.expires_at <= now => {
+            DecisionStatus::Expired
+        }
+        DecisionStatus::Approved if found.approved_until.is_some_and(|until| until <= now) => {
+            DecisionStatus::Expired
+        }
+        status @ (DecisionStatus::Open
+        | DecisionStatus::Approved
+        | DecisionStatus::Declined
+        | DecisionStatus::Expired
+        | DecisionStatus::Withdrawn
+        | DecisionStatus::Used
+        | DecisionStatus::Resolved) => status,
+    }
 }
 
 /// The request behind a decision, with what its commitments open to.

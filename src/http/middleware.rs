@@ -20,11 +20,15 @@ const LONGEST_REQUEST_ID: usize = 128;
 /// Wraps every request.
 pub(super) async fn wrap(
     app: web::Data<App>,
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let given = request.headers().get(REQUEST_ID).filter(|id| is_request_id(id)).cloned();
     let id = given.or_else(|| HeaderValue::from_str(&hex::encode(entropy::bytes::<12>())).ok());
+    if let Some(id) = &id {
+        // Pages show the id they are answered under.
+        request.headers_mut().insert(REQUEST_ID, id.clone());
+    }
     let response = next.call(request).await?;
     list(&app, &response);
     let mut response = with_instance(response, id.as_ref());
@@ -77,6 +81,7 @@ fn list<B>(app: &App, response: &ServiceResponse<B>) {
         return;
     };
     let detail = response.response().error().and_then(|error| error.as_error::<Problem>()).map(Problem::note);
+    let detail = detail.or_else(|| attribution.note.clone());
     app.committer.list(Access {
         tenant: attribution.tenant.clone(),
         subject: attribution.subject,

@@ -19,10 +19,13 @@ pub use openapi::document as openapi_document;
 pub use problem::Problem;
 pub use server::serve;
 
-pub(crate) use calls::page_of;
-pub(crate) use decisions::{give_approval, give_decline, give_resolution, opened};
+pub(crate) use body::bytes_up_to;
+pub(crate) use calls::{narrow_to, page_of, receipt_line, start_export};
+pub(crate) use decisions::{give_approval, give_decline, give_resolution, opened, status_at};
 pub(crate) use people::start_session;
-pub(crate) use request::attribute;
+pub(crate) use request::{Query, attribute, has_leaf, note, path_id};
+pub(crate) use routes::nothing_here;
+pub(crate) use terms::put_document;
 
 use actix_web::HttpResponse;
 use serde_json::{Value, json};

@@ -95,7 +95,12 @@ impl Problem {
         self.0.status
     }
 
-    /// The kind and the title.
+    /// What `type` names.
+    pub fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// The title, the same for every problem of the kind.
     pub fn title(&self) -> &'static str {
         self.0.title
     }
@@ -103,6 +108,16 @@ impl Problem {
     /// What is wrong, for the person.
     pub fn detail(&self) -> &str {
         &self.0.detail
+    }
+
+    /// Whole seconds until it is worth trying again.
+    pub fn retry_after_seconds(&self) -> Option<i64> {
+        self.retry_after_seconds
+    }
+
+    /// The methods the path takes, where the one used is not among them.
+    pub fn allow(&self) -> Option<&str> {
+        self.allow.as_deref()
     }
 
     /// What is wrong, place by place.

@@ -19,17 +19,31 @@ pub(super) struct Attribution {
     pub subject: Subject,
     /// Whether the call recorded a leaf.
     pub has_leaf: bool,
+    /// What was wrong, where that does not show in the response's own problem.
+    pub note: Option<String>,
 }
 
 /// Says whose call this is.
 pub(crate) fn attribute(request: &HttpRequest, tenant: &TenantSlug, subject: Subject) {
-    request.extensions_mut().insert(Attribution { tenant: tenant.clone(), subject, has_leaf: false });
+    request.extensions_mut().insert(Attribution {
+        tenant: tenant.clone(),
+        subject,
+        has_leaf: false,
+        note: None,
+    });
 }
 
 /// Says that the call recorded a leaf of its own.
-pub(super) fn has_leaf(request: &HttpRequest) {
+pub(crate) fn has_leaf(request: &HttpRequest) {
     if let Some(attribution) = request.extensions_mut().get_mut::<Attribution>() {
         attribution.has_leaf = true;
+    }
+}
+
+/// Says what was wrong with the call, for a response that is not itself a problem.
+pub(crate) fn note(request: &HttpRequest, note: String) {
+    if let Some(attribution) = request.extensions_mut().get_mut::<Attribution>() {
+        attribution.note = Some(note);
     }
 }
 
@@ -106,7 +120,7 @@ pub(super) fn optional_if_match(request: &HttpRequest) -> Result<Option<u64>, Pr
 
 /// The query's members; each may stand once.
 #[derive(Debug)]
-pub(super) struct Query(HashMap<String, String>);
+pub(crate) struct Query(HashMap<String, String>);
 
 impl Query {
     /// Reads the query string; unknown or repeated members are refused by name.
@@ -172,6 +186,6 @@ impl Query {
 }
 
 /// An id in a path; what does not parse is not there.
-pub(super) fn path_id<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, Problem> {
+pub(crate) fn path_id<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, Problem> {
     text.parse().map_err(|_| Problem::not_found(what))
 }

@@ -110,7 +110,7 @@ pub(super) fn configure(config: &mut web::ServiceConfig, bench_bare: bool) {
 }
 
 /// Whatever no route answers: 405 where another method would do, otherwise 404.
-pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Problem> {
+pub(crate) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Problem> {
     let allowed: Vec<String> = ROUTES
         .iter()
         .filter(|route| actix_web::dev::ResourceDef::new(route.path).is_match(request.path()))

@@ -2,8 +2,11 @@
 
 use super::request::{self, Query, has_leaf, if_match, optional_if_match, path_id};
 use super::{Problem, body};
+use crate::actions::caller::Person;
+use crate::actions::mandate::Put;
 use crate::actions::{catalogue as act_catalogue, mandate as act_mandate, policy as act_policy};
 use crate::app::{App, Caller};
+use crate::committer::Sealed;
 use crate::domain::{Intent, PrincipalId, Scope};
 use crate::engine::{CatalogueEntry, Change, MandateDocument, PolicyDocument, compare, compare_policies};
 use crate::storage::StoreError;
@@ -45,6 +48,31 @@ pub(super) async fn put_mandate(
     let person = request::person(&app, &request).await?;
     let seen = if_match(&request)?;
     let document = MandateDocument::read(&body::document(&request, &mut payload).await?)?;
+    let sealed = put_document(&app, &request, person, seen, document).await?;
+    let put = &sealed.value;
+    let warnings: Vec<Value> = put
+        .warnings
+        .iter()
+        .map(|warning| json!({"pointer": warning.pointer, "detail": warning.message}))
+        .collect();
+    let receipt = sealed.receipt(&put.stored).map(|receipt| receipt.to_json());
+    let answer = json!({
+        "version": put.version,
+        "change": put.change.as_str(),
+        "warnings": warnings,
+        "receipt": receipt,
+    });
+    Ok(versioned(put.version, &answer))
+}
+
+/// Puts a mandate live, for the wire and for the page.
+pub(crate) async fn put_document(
+    app: &App,
+    request: &HttpRequest,
+    person: Person,
+    seen: u64,
+    document: MandateDocument,
+) -> Result<Sealed<Put>, Problem> {
     // A narrowing goes first; which it is, is decided for good in the batch.
     let (slug, id) = (person.tenant.clone(), person.id);
     let live = app.read(move |connection| mandate::live(connection, &slug, id)).await?;
@@ -61,22 +89,9 @@ pub(super) async fn put_mandate(
     } else {
         app.committer.act(tenant, act).await??
     };
-    has_leaf(&request);
+    has_leaf(request);
     app.decisions_changed();
-    let put = &sealed.value;
-    let warnings: Vec<Value> = put
-        .warnings
-        .iter()
-        .map(|warning| json!({"pointer": warning.pointer, "detail": warning.message}))
-        .collect();
-    let receipt = sealed.receipt(&put.stored).map(|receipt| receipt.to_json());
-    let answer = json!({
-        "version": put.version,
-        "change": put.change.as_str(),
-        "warnings": warnings,
-        "receipt": receipt,
-    });
-    Ok(versioned(put.version, &answer))
+    Ok(sealed)
 }
 
 /// Earlier versions, newest first.
