@@ -370,7 +370,9 @@ impl Writer {
 
     /// A database that can be read may still be locked, full or read-only: the log is open only if it can be written.
     fn try_to_write(&mut self) -> Result<(), StoreError> {
-        let Some(tenant) = storage::tenant::all(&mut self.connection)?.into_iter().next() else { return Ok(()) };
+        let Some(tenant) = storage::tenant::all(&mut self.connection)?.into_iter().next() else {
+            return Ok(());
+        };
         let transaction = Transaction::begin(&mut self.connection)?;
         storage::head::lock(&mut self.connection, &tenant.slug)?;
         storage::head::touch(&mut self.connection, &tenant.slug)?;

@@ -33,11 +33,8 @@ pub(super) async fn get(
     let id: DecisionId = path_id(&path, "decision")?;
     let deadline = tokio::time::Instant::now() + Wait::from_secs(u64::try_from(wait).unwrap_or(0));
     let mut changes = app.watch_decisions();
-    let first = find(&app, &caller, id).await?;
-    let mut found = first.clone();
-    while tokio::time::Instant::now() < deadline
-        && found.status == DecisionStatus::Open
-        && !app.is_stopping()
+    let mut found = find(&app, &caller, id).await?;
+    while tokio::time::Instant::now() < deadline && found.status == DecisionStatus::Open && !app.is_stopping()
     {
         let look_again = (tokio::time::Instant::now() + LOOK_AGAIN).min(deadline);
         drop(tokio::time::timeout_at(look_again, changes.changed()).await);

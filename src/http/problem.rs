@@ -97,7 +97,7 @@ impl Problem {
 
     /// What `type` names.
     pub fn kind(&self) -> &'static str {
-        self.kind
+        self.0.kind
     }
 
     /// The title, the same for every problem of the kind.
@@ -112,12 +112,12 @@ impl Problem {
 
     /// Whole seconds until it is worth trying again.
     pub fn retry_after_seconds(&self) -> Option<i64> {
-        self.retry_after_seconds
+        self.0.retry_after_seconds
     }
 
     /// The methods the path takes, where the one used is not among them.
     pub fn allow(&self) -> Option<&str> {
-        self.allow.as_deref()
+        self.0.allow.as_deref()
     }
 
     /// What is wrong, place by place.

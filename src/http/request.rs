@@ -124,7 +124,7 @@ pub(crate) struct Query(HashMap<String, String>);
 
 impl Query {
     /// Reads the query string; unknown or repeated members are refused by name.
-    pub(super) fn read(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Problem> {
+    pub(crate) fn read(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Problem> {
         let pairs: Vec<(String, String)> =
             actix_web::web::Query::<Vec<(String, String)>>::from_query(request.query_string())
                 .map_err(|error| Problem::unreadable(Malformed::whole(format!("the query: {error}"))))?
@@ -147,12 +147,12 @@ impl Query {
     }
 
     /// A parameter as text, if it is there and not empty.
-    pub(super) fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
     }
 
     /// A parameter, parsed by its type's own grammar.
-    pub(super) fn parsed<T: std::str::FromStr<Err = String>>(
+    pub(crate) fn parsed<T: std::str::FromStr<Err = String>>(
         &self,
         name: &str,
     ) -> Result<Option<T>, Malformed> {
@@ -164,7 +164,7 @@ impl Query {
     }
 
     /// A parameter that is a whole number within bounds.
-    pub(super) fn number(&self, name: &str, usual: i64, least: i64, most: i64) -> Result<i64, Malformed> {
+    pub(crate) fn number(&self, name: &str, usual: i64, least: i64, most: i64) -> Result<i64, Malformed> {
         let Some(text) = self.text(name) else { return Ok(usual) };
         text.parse::<i64>().ok().filter(|number| (least..=most).contains(number)).ok_or_else(|| {
             Malformed::whole(format!(
@@ -175,12 +175,12 @@ impl Query {
     }
 
     /// `limit`: how many entries a page has.
-    pub(super) fn limit(&self) -> Result<i64, Malformed> {
+    pub(crate) fn limit(&self) -> Result<i64, Malformed> {
         self.number("limit", 50, 1, 500)
     }
 
     /// A time.
-    pub(super) fn time(&self, name: &str) -> Result<Option<Timestamp>, Malformed> {
+    pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, Malformed> {
         self.parsed(name)
     }
 }

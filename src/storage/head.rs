@@ -67,7 +67,8 @@ pub fn lock(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<Optio
 
 /// Writes the head as it is: shows that the database can be written, without changing anything.
 pub fn touch(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<(), StoreError> {
-    let head = find(connection, tenant)?.ok_or_else(|| StoreError::Failed(format!("the head of `{tenant}` is gone")))?;
+    let head = find(connection, tenant)?
+        .ok_or_else(|| StoreError::Failed(format!("the head of `{tenant}` is gone")))?;
     update(connection, tenant, &head)
 }
 
