@@ -62,7 +62,7 @@ pub struct Given {
 }
 
 /// Gives one of the person's agents a credential.
-pub fn create(books: &mut Books<'_>, person: &Person, agent: AgentId, terms: Terms) -> Result<Given, Error> {
+pub fn create(books: &mut Books<'_>, person: &Person, agent: AgentId, terms: &Terms) -> Result<Given, Error> {
     withhold(terms.scopes)?;
     let now = books.now();
     let (connection, slug) = books.place();
@@ -74,11 +74,11 @@ pub fn create(books: &mut Books<'_>, person: &Person, agent: AgentId, terms: Ter
     }
     let lifetime = lifetime(terms.lifetime)?;
     let expires_at = now.plus(lifetime.unwrap_or(LONGEST_LIFETIME));
-    let credential = row(books, &terms, agent.id, person.id, expires_at);
+    let credential = row(books, terms, agent.id, person.id, expires_at);
     credential::insert(books.connection(), &credential)?;
     books.authority_changed();
     let mut content = Content::default();
-    let input = input(books, Kind::CredentialCreate, &credential, &terms, &mut content);
+    let input = input(books, Kind::CredentialCreate, &credential, terms, &mut content);
     let output = json!({"id": credential.id, "expires_at": credential.expires_at});
     let mut draft =
         Draft::act(Kind::CredentialCreate, Chain::Principal(person.id), input, output).by(person.id);
@@ -92,7 +92,7 @@ pub fn create(books: &mut Books<'_>, person: &Person, agent: AgentId, terms: Ter
 }
 
 /// Derives a narrower credential for a sub-agent from the one the caller presents.
-pub fn derive(books: &mut Books<'_>, caller: &AgentCaller, terms: Terms) -> Result<Given, Error> {
+pub fn derive(books: &mut Books<'_>, caller: &AgentCaller, terms: &Terms) -> Result<Given, Error> {
     withhold(terms.scopes)?;
     let now = books.now();
     let standing = books.standing(caller.presented.credential)?.ok_or(Error::Unknown)?;
@@ -134,14 +134,14 @@ pub fn derive(books: &mut Books<'_>, caller: &AgentCaller, terms: Terms) -> Resu
         Some(lifetime) => now.plus(lifetime),
         None => latest,
     };
-    let mut credential = row(books, &terms, parent.agent, parent.principal, expires_at);
+    let mut credential = row(books, terms, parent.agent, parent.principal, expires_at);
     credential.parent = Some(parent.id);
     credential.depth = parent.depth.saturating_add(1);
     credential.country = terms.country.or(parent.country);
     credential::insert(books.connection(), &credential)?;
     books.authority_changed();
     let mut content = Content::default();
-    let mut input = input(books, Kind::CredentialDerive, &credential, &terms, &mut content);
+    let mut input = input(books, Kind::CredentialDerive, &credential, terms, &mut content);
     if let Some(members) = input.as_object_mut() {
         members.insert("parent".into(), json!(parent.id));
     }

@@ -64,7 +64,10 @@ pub fn report(
     // An agent's own word does not release what cannot be taken back.
     let status = match report.status {
         EffectStatus::Failed if found.attested => EffectStatus::Unknown,
-        other => other,
+        status @ (EffectStatus::Claimed
+        | EffectStatus::Done
+        | EffectStatus::Failed
+        | EffectStatus::Unknown) => status,
     };
     let now = books.now();
     let (connection, slug) = books.place();

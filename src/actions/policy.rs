@@ -69,7 +69,7 @@ pub fn put(
     let stored = books.record(draft)?;
     match change {
         Change::Narrowed | Change::Mixed => {
-            withdraw::after_narrowing(books, None, "the policy was narrowed")?
+            withdraw::after_narrowing(books, None, "the policy was narrowed")?;
         }
         Change::Widened | Change::Unchanged => {}
     }

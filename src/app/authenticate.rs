@@ -174,8 +174,8 @@ impl App {
         if let Some(claims) = self.tokens.get(&digest, epoch, now) {
             return Ok(claims);
         }
-        let verified = verifier.verify(token, now).map_err(|error| dead_token(&error))?;
-        let claims = Arc::new(verified.typed().map_err(|error| unattributable(&error))?);
+        let genuine = verifier.verify(token, now).map_err(|error| dead_token(&error))?;
+        let claims = Arc::new(genuine.typed().map_err(|error| unattributable(&error))?);
         self.tokens.put(digest, epoch, claims.clone());
         Ok(claims)
     }
@@ -243,23 +243,15 @@ fn live_credential(
     if agent.id != presented.agent {
         return Ok(None);
     }
-    let mut line = vec![credential.clone()];
-    while let Some(parent) = line.last().and_then(|last| last.parent) {
+    let mut ancestry = vec![credential.clone()];
+    while let Some(parent) = ancestry.last().and_then(|last| last.parent) {
         match storage::credential::find(connection, tenant, parent)? {
-            Some(ancestor) => line.push(ancestor),
+            Some(ancestor) => ancestry.push(ancestor),
             None => return Ok(None),
         }
     }
-    let now = clock::now();
-    let revoked = line.iter().filter_map(|one| one.revoked.as_ref().map(|revoked| revoked.at)).min();
-    let expires = line.iter().map(|one| one.expires_at).min();
-    let life = match (agent.retired_at, revoked, expires) {
-        (Some(at), _, _) => Life::Retired { at },
-        (None, Some(at), _) => Life::Revoked { at },
-        (None, None, Some(at)) if at <= now => Life::Expired { at },
-        (None, None, _) => Life::Live,
-    };
-    let carried = line.iter().fold(presented.scopes, |scopes, one| scopes.intersection(one.scopes));
+    let life = Life::of(&agent, ancestry.iter(), clock::now());
+    let carried = ancestry.iter().fold(presented.scopes, |scopes, one| scopes.intersection(one.scopes));
     let mandate = storage::mandate::live(connection, tenant, credential.principal)?;
     let document = mandate
         .and_then(|mandate| serde_json::from_str(&mandate.document).ok())

@@ -300,7 +300,7 @@ impl Loop {
                 }
                 self.queue.put_back(taken.accesses);
                 // Whether the batch is durable is not known: what turns out to be must not stand as answered.
-                self.late.extend(writer.doubtful.drain(..));
+                self.late.append(&mut writer.doubtful);
                 Err(error)
             }
         }
@@ -365,7 +365,18 @@ impl Writer {
                 .ok_or_else(|| StoreError::Failed(format!("`{}` is gone", tenant.slug)))?;
             super::log::verify_head(&mut self.connection, &keys)?;
         }
-        Ok(())
+        self.try_to_write()
+    }
+
+    /// A database that can be read may still be locked, full or read-only: the log is open only if it can be written.
+    fn try_to_write(&mut self) -> Result<(), StoreError> {
+        let Some(tenant) = storage::tenant::all(&mut self.connection)?.into_iter().next() else {
+            return Ok(());
+        };
+        let transaction = Transaction::begin(&mut self.connection)?;
+        storage::head::lock(&mut self.connection, &tenant.slug)?;
+        storage::head::touch(&mut self.connection, &tenant.slug)?;
+        transaction.commit(&mut self.connection)
     }
 
     /// Of receipts whose commit nobody knew of, those that are in the log after all.

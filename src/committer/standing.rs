@@ -81,22 +81,28 @@ pub enum Life {
     },
 }
 
+impl Life {
+    /// Whether a credential may be used at `now`: its agent is not retired, and nothing in its line, itself and its
+    /// ancestors, is revoked or over.
+    pub fn of<'a>(agent: &Agent, line: impl Iterator<Item = &'a Credential> + Clone, now: Timestamp) -> Self {
+        if let Some(at) = agent.retired_at {
+            return Self::Retired { at };
+        }
+        let revoked = line.clone().filter_map(|one| one.revoked.as_ref().map(|revoked| revoked.at)).min();
+        if let Some(at) = revoked {
+            return Self::Revoked { at };
+        }
+        match line.map(|one| one.expires_at).min() {
+            Some(at) if at <= now => Self::Expired { at },
+            Some(_) | None => Self::Live,
+        }
+    }
+}
+
 impl Standing {
     /// Whether the credential may be used at `now`.
     pub fn life(&self, now: Timestamp) -> Life {
-        if let Some(at) = self.agent.retired_at {
-            return Life::Retired { at };
-        }
-        let line = || std::iter::once(&self.credential).chain(&self.ancestors);
-        if let Some(at) =
-            line().filter_map(|credential| credential.revoked.as_ref().map(|revoked| revoked.at)).min()
-        {
-            return Life::Revoked { at };
-        }
-        match line().map(|credential| credential.expires_at).min() {
-            Some(at) if at <= now => Life::Expired { at },
-            Some(_) | None => Life::Live,
-        }
+        Life::of(&self.agent, std::iter::once(&self.credential).chain(&self.ancestors), now)
     }
 
     /// What the engine sees of it, for a token that carries `token_scopes`.

@@ -49,7 +49,7 @@ pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> Result<Ht
         .read(move |connection| agent::page(connection, &person.tenant, person.id, cursor.as_deref(), limit))
         .await?;
     let cursor = agents.last().map(|last| last.id.to_string());
-    Ok(super::page(agents.iter().map(describe_agent).collect(), cursor, limit))
+    Ok(super::page(&agents.iter().map(describe_agent).collect::<Vec<_>>(), cursor, limit))
 }
 
 /// Retires an agent, and every credential with it.
@@ -89,7 +89,7 @@ pub(super) async fn give(
     let agent: AgentId = path_id(&path, "agent")?;
     let (terms, secret) = terms(body::object(&request, &mut payload).await?, true)?;
     let tenant = person.tenant.clone();
-    let sealed = app.committer.act(tenant, move |books| act::create(books, &person, agent, terms)).await??;
+    let sealed = app.committer.act(tenant, move |books| act::create(books, &person, agent, &terms)).await??;
     has_leaf(&request);
     Ok(given(&sealed, &secret))
 }
@@ -103,7 +103,7 @@ pub(super) async fn derive(
     let caller = request::agent(&app, &request).await?;
     let (terms, secret) = terms(body::object(&request, &mut payload).await?, false)?;
     let tenant = caller.tenant.clone();
-    let sealed = app.committer.act(tenant, move |books| act::derive(books, &caller, terms)).await??;
+    let sealed = app.committer.act(tenant, move |books| act::derive(books, &caller, &terms)).await??;
     has_leaf(&request);
     Ok(given(&sealed, &secret))
 }
@@ -203,7 +203,7 @@ pub(super) async fn list_credentials(
         })
         .await?;
     let cursor = credentials.last().map(|last| last.id.to_string());
-    Ok(super::page(credentials.iter().map(describe).collect(), cursor, limit))
+    Ok(super::page(&credentials.iter().map(describe).collect::<Vec<_>>(), cursor, limit))
 }
 
 /// Revokes a credential, and its children with it.

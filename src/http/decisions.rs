@@ -33,22 +33,14 @@ pub(super) async fn get(
     let id: DecisionId = path_id(&path, "decision")?;
     let deadline = tokio::time::Instant::now() + Wait::from_secs(u64::try_from(wait).unwrap_or(0));
     let mut changes = app.watch_decisions();
-    let first = find(&app, &caller, id).await?;
-    let mut found = first.clone();
-    while found.status == first.status
-        && tokio::time::Instant::now() < deadline
-        && is_undecided(&found)
-        && !app.is_stopping()
+    let mut found = find(&app, &caller, id).await?;
+    while tokio::time::Instant::now() < deadline && found.status == DecisionStatus::Open && !app.is_stopping()
     {
         let look_again = (tokio::time::Instant::now() + LOOK_AGAIN).min(deadline);
         drop(tokio::time::timeout_at(look_again, changes.changed()).await);
         found = find(&app, &caller, id).await?;
     }
     Ok(HttpResponse::Ok().json(describe(&app, caller.tenant(), &found).await?))
-}
-
-fn is_undecided(decision: &Decision) -> bool {
-    matches!(decision.status, DecisionStatus::Open | DecisionStatus::Approved)
 }
 
 /// Who may read decisions: the person whose queue it is, or an agent its own.
@@ -90,7 +82,7 @@ pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> Result<Ht
     for decision in &found {
         items.push(describe(&app, &tenant, decision).await?);
     }
-    Ok(super::page(items, cursor, limit))
+    Ok(super::page(&items, cursor, limit))
 }
 
 /// A decision as the wire shows it, with the call behind it while its content exists.
@@ -145,7 +137,13 @@ pub(crate) fn status_at(found: &Decision, now: Timestamp) -> DecisionStatus {
         DecisionStatus::Approved if found.approved_until.is_some_and(|until| until <= now) => {
             DecisionStatus::Expired
         }
-        other => other,
+        status @ (DecisionStatus::Open
+        | DecisionStatus::Approved
+        | DecisionStatus::Declined
+        | DecisionStatus::Expired
+        | DecisionStatus::Withdrawn
+        | DecisionStatus::Used
+        | DecisionStatus::Resolved) => status,
     }
 }
 

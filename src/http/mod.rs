@@ -31,7 +31,7 @@ use actix_web::HttpResponse;
 use serde_json::{Value, json};
 
 /// A page of a list: a full one says where the next begins.
-fn page(items: Vec<Value>, last: Option<String>, limit: i64) -> HttpResponse {
+fn page(items: &[Value], last: Option<String>, limit: i64) -> HttpResponse {
     let is_full = i64::try_from(items.len()).is_ok_and(|count| count == limit);
     HttpResponse::Ok().json(json!({"items": items, "next_cursor": last.filter(|_| is_full)}))
 }

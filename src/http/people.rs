@@ -185,7 +185,7 @@ pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> Result<Ht
     let people =
         app.read(move |connection| principal::page(connection, &tenant, cursor.as_deref(), limit)).await?;
     let cursor = people.last().map(|last| last.id.to_string());
-    Ok(super::page(people.iter().map(describe).collect(), cursor, limit))
+    Ok(super::page(&people.iter().map(describe).collect::<Vec<_>>(), cursor, limit))
 }
 
 fn describe(person: &Principal) -> Value {

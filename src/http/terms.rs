@@ -106,8 +106,8 @@ pub(super) async fn mandate_versions(
     let versions =
         app.read(move |connection| mandate::page(connection, &tenant, principal, before, limit)).await?;
     let cursor = versions.last().map(|last| last.version.to_string());
-    let items = versions.iter().map(describe_mandate).collect::<Result<_, _>>()?;
-    Ok(super::page(items, cursor, limit))
+    let items = versions.iter().map(describe_mandate).collect::<Result<Vec<_>, _>>()?;
+    Ok(super::page(&items, cursor, limit))
 }
 
 /// One version.
@@ -188,8 +188,8 @@ pub(super) async fn policy_versions(
     let versions =
         app.read(move |connection| policy::page(connection, &person.tenant, before, limit)).await?;
     let cursor = versions.last().map(|last| last.version.to_string());
-    let items = versions.iter().map(describe_policy).collect::<Result<_, _>>()?;
-    Ok(super::page(items, cursor, limit))
+    let items = versions.iter().map(describe_policy).collect::<Result<Vec<_>, _>>()?;
+    Ok(super::page(&items, cursor, limit))
 }
 
 /// One version.

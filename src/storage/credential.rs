@@ -55,7 +55,7 @@ type Row = (
     (Option<String>, Option<String>, Option<String>, Vec<u8>, i64, i64, Option<i64>, Option<String>),
 );
 
-const COLUMNS: (
+type Columns = (
     (
         credentials::tenant,
         credentials::id,
@@ -76,7 +76,9 @@ const COLUMNS: (
         credentials::revoked_at,
         credentials::revoked_by,
     ),
-) = (
+);
+
+const COLUMNS: Columns = (
     (
         credentials::tenant,
         credentials::id,

@@ -1,5 +1,7 @@
 //! Receipts: the leaves of each tenant's log, with the documents their hashes cover.
 
+#![expect(clippy::ref_option_ref, reason = "what diesel derives borrows the row's options")]
+
 use super::{AnyConnection, StoreError, read, schema::receipts};
 use crate::crypto::sha256;
 use crate::domain::{

@@ -75,7 +75,7 @@ pub(super) async fn give(
             let person = visit.person.clone();
             let tenant = person.tenant.clone();
             let act =
-                move |books: &mut crate::committer::Books<'_>| act::create(books, &person, agent, terms);
+                move |books: &mut crate::committer::Books<'_>| act::create(books, &person, agent, &terms);
             Ok((app.committer.act(tenant, act).await??, secret))
         };
         let (sealed, secret) = match given.await {
