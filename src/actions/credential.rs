@@ -10,7 +10,7 @@ use crate::domain::{
     AgentId, AgentKind, Chain, Country, CredentialId, Duration, Hash, Label, Malformed, Scope, Scopes,
     Timestamp,
 };
-use crate::engine::CredentialClauses;
+use crate::engine::{CredentialClauses, effective_scopes};
 use crate::evidence::receipt::Kind;
 use crate::storage::agent;
 use crate::storage::credential::{self, Credential, Revoked};
@@ -63,6 +63,7 @@ pub struct Given {
 
 /// Gives one of the person's agents a credential.
 pub fn create(books: &mut Books<'_>, person: &Person, agent: AgentId, terms: &Terms) -> Result<Given, Error> {
+    person.require_session(books)?;
     withhold(terms.scopes)?;
     let now = books.now();
     let (connection, slug) = books.place();
@@ -99,7 +100,8 @@ pub fn derive(books: &mut Books<'_>, caller: &AgentCaller, terms: &Terms) -> Res
     if standing.life(now) != Life::Live {
         return Err(Error::Dead(standing.life(now)));
     }
-    let carried = standing.scopes.intersection(caller.presented.scopes);
+    let carried =
+        effective_scopes(standing.scopes.intersection(caller.presented.scopes), &standing.mandate.document);
     if !carried.contains(Scope::ActionRequest) {
         return Err(Error::InsufficientScope(Scope::ActionRequest));
     }
@@ -137,7 +139,8 @@ pub fn derive(books: &mut Books<'_>, caller: &AgentCaller, terms: &Terms) -> Res
     let mut credential = row(books, terms, parent.agent, parent.principal, expires_at);
     credential.parent = Some(parent.id);
     credential.depth = parent.depth.saturating_add(1);
-    credential.country = terms.country.or(parent.country);
+    // A child never chooses where it acts: that would widen what its parent was fixed to.
+    credential.country = parent.country;
     credential::insert(books.connection(), &credential)?;
     books.authority_changed();
     let mut content = Content::default();

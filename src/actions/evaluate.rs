@@ -281,9 +281,14 @@ fn record(
         let answered = Answered {
             request_hash,
             log_index: stored.log_index,
-            effect: claimed.map(|effect| effect.id),
+            effect: claimed.as_ref().map(|effect| effect.id),
             answered_at: now,
-            expires_at: now.plus(KEY_LIFETIME),
+            // What let an effect happen blocks its repetition for as long as the credential can repeat it.
+            expires_at: if claimed.is_some() {
+                standing.credential.expires_at
+            } else {
+                now.plus(KEY_LIFETIME)
+            },
         };
         let (connection, slug) = books.place();
         idempotency::put(connection, slug, call.presented.credential, key, &answered)?;

@@ -40,7 +40,10 @@ pub fn put(
     let now = books.now();
     let change = compare(&live.document, document);
     match change {
-        Change::Widened | Change::Mixed => person.require_fresh(now, "widening a mandate")?,
+        Change::Widened | Change::Mixed => {
+            person.require_session(books)?;
+            person.require_fresh(now, "widening a mandate")?;
+        }
         Change::Narrowed | Change::Unchanged => {}
     }
     let version = live.version.saturating_add(1);

@@ -31,6 +31,7 @@ pub fn put(
     seen: u64,
     document: &PolicyDocument,
 ) -> Result<Put, Error> {
+    operator.person().require_session(books)?;
     let live = books.policy()?;
     if live.version != seen {
         return Err(Error::Stale { live: live.version });

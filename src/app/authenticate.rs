@@ -191,9 +191,18 @@ impl App {
         if now.since(loaded_at).whole_milliseconds() < RELOAD_EVERY_MILLISECONDS {
             return Ok(None);
         }
+        // Whoever comes first marks the time, so that one caller reads and nobody waits under the lock.
+        {
+            let mut verifiers = self.verifiers.write().unwrap_or_else(PoisonError::into_inner);
+            if now.since(verifiers.loaded_at).whole_milliseconds() < RELOAD_EVERY_MILLISECONDS {
+                return Ok(None);
+            }
+            verifiers.loaded_at = now;
+        }
+        let loaded = Verifiers::load(&mut *self.readers.get()?)?;
         let mut verifiers = self.verifiers.write().unwrap_or_else(PoisonError::into_inner);
-        let epoch = verifiers.epoch;
-        *verifiers = Verifiers { epoch: epoch + 1, ..Verifiers::load(&mut *self.readers.get()?)? };
+        let epoch = verifiers.epoch.saturating_add(1);
+        *verifiers = Verifiers { epoch, ..loaded };
         Ok(verifiers.by_key.get(kid).map(|verifier| (verifier.clone(), verifiers.epoch)))
     }
 

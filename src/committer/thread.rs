@@ -94,11 +94,14 @@ impl Loop {
             self.queue.put_back(taken.accesses);
             let opened = Writer::open(&self.settings).and_then(|mut writer| {
                 writer.verify_all()?;
-                self.late = writer.still_there(std::mem::take(&mut self.late))?;
-                Ok(writer)
+                let late = writer.still_there(&self.late)?;
+                Ok((writer, late))
             });
             match opened {
-                Ok(writer) => return Some(writer),
+                Ok((writer, late)) => {
+                    self.late = late;
+                    return Some(writer);
+                }
                 Err(error) => tracing::error!(%error, "the database cannot be opened again yet"),
             }
             if self.queue.is_closed() {

@@ -12,6 +12,7 @@ use super::standing::StandingCache;
 use crate::crypto::keyring::MasterKey;
 use crate::domain::{Chain, Outcome, TenantSlug, Timestamp};
 use crate::evidence::receipt::Kind;
+use crate::storage::receipt::StoredReceipt;
 use crate::storage::{self, AnyConnection, StoreError, Transaction};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -44,41 +45,34 @@ impl Writer {
         })
     }
 
-    /// Holds every tenant's head against its newest receipt and its own signature.
+    /// Holds every tenant's head against its newest receipt and its own signature, under the head's lock: on another
+    /// node the log goes on meanwhile. Writing the head back shows that the database can be written: one that can be
+    /// read may still be locked, full or read-only.
     pub(super) fn verify_all(&mut self) -> Result<(), StoreError> {
         for tenant in storage::tenant::all(&mut self.connection)? {
             let keys = TenantKeys::load(&mut self.connection, &tenant.slug, &self.master)?
                 .ok_or_else(|| StoreError::Failed(format!("`{}` is gone", tenant.slug)))?;
-            super::log::verify_head(&mut self.connection, &keys)?;
+            let transaction = Transaction::begin(&mut self.connection)?;
+            let head = super::log::verify_head(&mut self.connection, &keys)?;
+            storage::head::update(&mut self.connection, &tenant.slug, &head)?;
+            transaction.commit(&mut self.connection)?;
         }
-        self.try_to_write()
-    }
-
-    /// A database that can be read may still be locked, full or read-only: the log is open only if it can be written.
-    fn try_to_write(&mut self) -> Result<(), StoreError> {
-        let Some(tenant) = storage::tenant::all(&mut self.connection)?.into_iter().next() else {
-            return Ok(());
-        };
-        let transaction = Transaction::begin(&mut self.connection)?;
-        storage::head::lock(&mut self.connection, &tenant.slug)?;
-        storage::head::touch(&mut self.connection, &tenant.slug)?;
-        transaction.commit(&mut self.connection)
+        Ok(())
     }
 
     /// Of receipts whose commit nobody knew of, those that are in the log after all.
-    pub(super) fn still_there(&mut self, late: Vec<TooLate>) -> Result<Vec<TooLate>, StoreError> {
+    pub(super) fn still_there(&mut self, late: &[TooLate]) -> Result<Vec<TooLate>, StoreError> {
         let mut there = Vec::new();
-        for mut one in late {
-            let mut kept = Vec::new();
-            for stored in one.receipts {
+        for one in late {
+            let mut receipts = Vec::new();
+            for stored in &one.receipts {
                 let found = storage::receipt::find(&mut self.connection, &one.tenant, stored.log_index)?;
                 if found.is_some_and(|found| found.body.id == stored.body.id) {
-                    kept.push(stored);
+                    receipts.push(stored.clone());
                 }
             }
-            one.receipts = kept;
-            if !one.receipts.is_empty() {
-                there.push(one);
+            if !receipts.is_empty() {
+                there.push(TooLate { tenant: one.tenant.clone(), receipts });
             }
         }
         Ok(there)
@@ -178,11 +172,16 @@ fn record_gap(books: &mut Books<'_>, gaps: &BTreeMap<TenantSlug, Gap>) -> Result
 /// Takes back allows that became durable after their caller had been refused.
 fn withdraw(books: &mut Books<'_>, late: &[TooLate]) -> Result<(), StoreError> {
     let slug = books.slug().clone();
-    for stored in late.iter().filter(|late| late.tenant == slug).flat_map(|late| &late.receipts) {
-        if stored.body.outcome != Some(Outcome::Allow) {
+    let late: Vec<_> =
+        late.iter().filter(|late| late.tenant == slug).flat_map(|late| &late.receipts).collect();
+    for stored in &late {
+        let Some(credential) = stored.body.credential else { continue };
+        if stored.body.kind != Kind::GateEvaluate
+            || stored.body.outcome != Some(Outcome::Allow)
+            || was_repeated(books, stored, &late)?
+        {
             continue;
         }
-        let Some(credential) = stored.body.credential else { continue };
         let input = json!({"kind": Kind::GateWithdrawn.as_str(), "tenant": slug, "receipt": stored.body.id});
         let output = json!({"withdrawn": stored.body.id});
         let mut draft = Draft::act(Kind::GateWithdrawn, stored.body.chain, input, output);
@@ -190,10 +189,40 @@ fn withdraw(books: &mut Books<'_>, late: &[TooLate]) -> Result<(), StoreError> {
         draft.agent = stored.body.agent;
         draft.credential = Some(credential);
         books.record(draft)?;
+        let still_stands = books.standing(credential)?.is_some_and(|standing| {
+            stored.body.mandate_version == Some(standing.mandate.version)
+                && stored.body.policy_version == Some(standing.policy.version)
+        });
+        let now = books.now();
         let (connection, slug) = books.place();
         storage::idempotency::delete_answer(connection, slug, credential, stored.log_index)?;
-        storage::effect::withdraw(connection, slug, stored.log_index, stored.body.at)?;
-        storage::decision::give_back(connection, slug, stored.log_index)?;
+        storage::effect::withdraw(connection, slug, stored.log_index, now)?;
+        storage::decision::give_back(connection, slug, stored.log_index, still_stands)?;
     }
     Ok(())
+}
+
+/// Whether the same answer was given again under its key, in time: then a caller holds it, and it stands.
+fn was_repeated(
+    books: &mut Books<'_>,
+    stored: &StoredReceipt,
+    late: &[&Arc<StoredReceipt>],
+) -> Result<bool, StoreError> {
+    /// How many later receipts of the chain are looked at: those of the batches that one window spans.
+    const LOOKED_AT: i64 = 10_000;
+    let (connection, slug) = books.place();
+    let first = stored.body.id.to_string();
+    let later = storage::receipt::of_chain(
+        connection,
+        slug,
+        &stored.body.chain,
+        stored.body.seq.saturating_add(1),
+        LOOKED_AT,
+    )?;
+    Ok(later.iter().any(|replay| {
+        replay.body.kind == Kind::GateReplay
+            && replay.body.outcome == Some(Outcome::Allow)
+            && replay.input.contains(&first)
+            && !late.iter().any(|late| late.body.id == replay.body.id)
+    }))
 }

@@ -109,7 +109,7 @@ pub(super) async fn derive(
 }
 
 /// Reads the terms of a credential to be made.
-fn terms(mut members: body::Members, may_have_purpose: bool) -> Result<(Terms, Secret), Problem> {
+fn terms(mut members: body::Members, by_person: bool) -> Result<(Terms, Secret), Problem> {
     let label: Label = members.parsed_required("label")?;
     let scopes = scopes(members.take("scopes"))?;
     let seconds: Option<i64> = members.optional("expires_in")?;
@@ -117,12 +117,13 @@ fn terms(mut members: body::Members, may_have_purpose: bool) -> Result<(Terms, S
         .take("clauses")
         .map(|value| CredentialClauses::read(&value).map_err(|malformed| malformed.under("/clauses")))
         .transpose()?;
-    let country = members.parsed("country")?;
-    let purpose: Option<Label> = if may_have_purpose { members.parsed("purpose")? } else { None };
-    members.finish(if may_have_purpose {
+    // What a sub-agent's credential is for and where it acts is its parent's to say, and the person's before that.
+    let (country, purpose) =
+        if by_person { (members.parsed("country")?, members.parsed("purpose")?) } else { (None, None) };
+    members.finish(if by_person {
         "label, scopes, expires_in, clauses, country, purpose"
     } else {
-        "label, scopes, expires_in, clauses, country"
+        "label, scopes, expires_in, clauses"
     })?;
     let secret = Secret::generate(SecretKind::Client, entropy::bytes());
     let terms = Terms {

@@ -33,6 +33,7 @@ const PROBLEMS: &[(&str, &str)] = &[
         "log-unavailable",
         "The call could not be recorded, and without a record there is no answer: treat it as a refusal.",
     ),
+    ("unreadable", "Something stored cannot be read; the service's log says what."),
     ("unavailable", "The service cannot answer now: try again."),
 ];
 
@@ -167,7 +168,7 @@ fn schemas() -> Value {
         })),
         "DerivedCredential": object(&["label", "scopes"], &json!({
             "label": text(), "scopes": scopes(), "expires_in": seconds(),
-            "clauses": {"type": "array", "items": {"type": "object"}}, "country": text(),
+            "clauses": {"type": "array", "items": {"type": "object"}},
         })),
         "TokenRequest": {
             "type": "object",

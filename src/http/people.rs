@@ -111,11 +111,12 @@ pub(super) async fn change_password(
         app.limits.sign_in_failed(&person.tenant, &person.email, address, clock::now());
         return Err(Malformed::at("/old", "this is not the present password").into());
     }
+    let present = stored.unwrap_or_default();
     let hash =
         hash(&app, &new, "/new", &[&person.email, person.tenant.as_str(), person.name.as_str()]).await?;
     let sealed = app
         .committer
-        .act(person.tenant.clone(), move |books| act::change_password(books, &person, &hash))
+        .act(person.tenant.clone(), move |books| act::change_password(books, &person, &present, &hash))
         .await??;
     has_leaf(&request);
     Ok(HttpResponse::Ok()

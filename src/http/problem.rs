@@ -249,6 +249,7 @@ impl From<Error> for Problem {
                 Life::Live => "the credential cannot be used".to_owned(),
             }),
             Error::Unknown => Self::unauthorized("the token's credential is unknown"),
+            Error::SignedOut => Self::unauthorized("the session is over: sign in again"),
             Error::StepUp { act } => {
                 let detail = format!("{act} needs a sign-in of the last 5 minutes: sign in again");
                 Self::new(StatusCode::FORBIDDEN, "step-up-required", "A fresh sign-in is needed", detail)
@@ -282,6 +283,15 @@ impl From<Error> for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "the database failed a request");
+        if let StoreError::Corrupt { .. } = error {
+            let detail = "something stored cannot be read; the operator finds it in the service's log";
+            return Self::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "unreadable",
+                "Something stored cannot be read",
+                detail,
+            );
+        }
         unavailable(
             "unavailable",
             "The service cannot answer now",

@@ -65,13 +65,6 @@ pub fn lock(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<Optio
     }
 }
 
-/// Writes the head as it is: shows that the database can be written, without changing anything.
-pub fn touch(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<(), StoreError> {
-    let head = find(connection, tenant)?
-        .ok_or_else(|| StoreError::Failed(format!("the head of `{tenant}` is gone")))?;
-    update(connection, tenant, &head)
-}
-
 /// Moves the head on.
 pub fn update(connection: &mut AnyConnection, tenant: &TenantSlug, head: &Head) -> Result<(), StoreError> {
     let moved = diesel::update(heads::table.find(tenant.as_str()))
