@@ -22,9 +22,13 @@ mod database;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod doubt;
+#[cfg(test)]
 mod evidence;
 #[cfg(test)]
 mod gate;
+#[cfg(test)]
+mod hours;
 #[cfg(test)]
 mod idempotency;
 #[cfg(test)]
@@ -38,6 +42,8 @@ mod malformed;
 #[cfg(test)]
 mod mandate;
 #[cfg(test)]
+mod names;
+#[cfg(test)]
 mod outage;
 #[cfg(test)]
 mod process;
@@ -49,5 +55,11 @@ mod scope;
 mod server;
 #[cfg(test)]
 mod session;
+#[cfg(test)]
+mod tamper;
+#[cfg(test)]
+mod tls;
+#[cfg(test)]
+mod wire;
 #[cfg(test)]
 mod writers;
