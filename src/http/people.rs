@@ -149,7 +149,8 @@ pub(super) async fn create(
     let password: Option<String> = members.optional("password")?;
     members.finish("email, name, roles, password")?;
     let email = normal_email(&email);
-    if email.parse::<lettre::Address>().is_err() {
+    // A label shows all it holds: what looks like another's address is not one more address.
+    if email.parse::<Label>().is_err() || email.parse::<lettre::Address>().is_err() {
         let detail =
             format!("`{}` is not a mail address", email.chars().take(80).collect::<String>().escape_debug());
         return Err(Malformed::at("/email", detail).into());

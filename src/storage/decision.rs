@@ -459,3 +459,7 @@ pub fn next_due(connection: &mut AnyConnection) -> Result<Option<Timestamp>, Sto
         .first(connection)?;
     Ok(due.map(read::time))
 }
+
+#[cfg(test)]
+#[path = "turn_tests.rs"]
+mod tests;

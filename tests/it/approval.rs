@@ -21,6 +21,8 @@ both!(
     only_the_principal_approves,
     a_waiting_agent_is_told_at_once_when_the_person_decides,
     an_agent_that_floods_the_queue_is_refused,
+    an_agent_that_asks_again_and_again_is_refused,
+    what_the_catalogue_no_longer_takes_is_not_approved,
 );
 
 /// A member with an agent and a refund that went to the queue.
@@ -250,4 +252,38 @@ fn an_agent_that_floods_the_queue_is_refused(db: Db) {
         asked.agent.evaluate(&json!({"intent": "unheard.of", "resource": "order:21"})).json["outcome"]
             == "escalate"
     });
+}
+
+fn an_agent_that_asks_again_and_again_is_refused(db: Db) {
+    let asked = asked(db);
+    let decline = |decision: &str| {
+        asked.member.post(&format!("/v1/decisions/{decision}/decline"), &json!({})).expect(200);
+    };
+    decline(&asked.decision);
+    for _ in 1..60 {
+        decline(&escalate(&asked.agent, &asked.action));
+    }
+    let again = asked.agent.evaluate(&asked.action);
+    again.expect_outcome("refuse");
+    assert!(again.names("attention-budget"), "nothing is open, and yet: {}", again.text);
+}
+
+fn what_the_catalogue_no_longer_takes_is_not_approved(db: Db) {
+    let server = Server::start(db);
+    let operator = server.operator();
+    let entry = |required: &[&str]| {
+        let text = json!({"type": "string"});
+        json!({"title": "a", "effect": true, "arguments":
+            {"type": "object", "required": required, "properties": {"to": text, "account": text}}})
+    };
+    operator.put("/v1/catalogue/money.send", &[], &entry(&["to"])).expect(200);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let action = json!({"intent": "money.send", "arguments": {"to": "acct:grocer"}});
+    let decision = escalate(&agent, &action);
+    operator.put("/v1/catalogue/money.send", &[], &entry(&["to", "account"])).expect(200);
+    let problem = member.approve(&decision).expect_problem(409);
+    assert!(problem["detail"].as_str().unwrap().contains("catalogue"), "{problem}");
+    let shown = member.get(&format!("/v1/decisions/{decision}")).expect(200);
+    assert_eq!(shown["status"], "withdrawn", "{shown}");
 }

@@ -12,6 +12,7 @@ both!(
     facts_are_derived_and_decided_on,
     an_irreversible_intent_needs_an_idempotency_key,
     only_an_operator_writes_the_catalogue_and_faults_are_named,
+    an_agents_own_word_does_not_release_what_must_be_attested,
 );
 
 fn transfer() -> Value {
@@ -157,4 +158,30 @@ fn only_an_operator_writes_the_catalogue_and_faults_are_named(db: Db) {
     let entry = operator.get("/v1/catalogue/money.transfer").expect(200);
     assert_eq!(entry["entry"]["title"], "Send money", "{entry}");
     assert_eq!(operator.get("/v1/catalogue/money.burn").status, 404);
+}
+
+fn an_agents_own_word_does_not_release_what_must_be_attested(db: Db) {
+    let server = Server::start(db);
+    let (member, agent) = ready(&server);
+    let operator = server.operator();
+    let silent = json!({"intent": "money.transfer", "arguments": arguments()});
+    let failed = json!({"status": "failed"});
+    let report = |outcome: Option<&str>| {
+        let mut entry = transfer();
+        if let Some(outcome) = outcome {
+            entry["outcome"] = json!(outcome);
+        }
+        operator.put("/v1/catalogue/money.transfer", &[], &entry).expect(200);
+        let allowed = agent.evaluate(&silent).expect_outcome("allow");
+        let path = format!("/v1/effects/{}/outcome", allowed["effect"]["id"].as_str().unwrap());
+        agent.post(&path, &failed).expect(200)["status"].clone()
+    };
+    assert_eq!(report(None), "failed");
+    assert_eq!(report(Some("agent")), "failed");
+    assert!(member.all("/v1/decisions?status=open").is_empty());
+    assert_eq!(report(Some("attested")), "unknown");
+    let open = member.all("/v1/decisions?status=open");
+    assert_eq!((open.len(), &open[0]["kind"]), (1, &json!("effect")), "the person says how it ended");
+    let path = format!("/v1/decisions/{}/resolve", open[0]["id"].as_str().unwrap());
+    assert_eq!(member.post(&path, &failed).expect(200)["status"], "resolved");
 }

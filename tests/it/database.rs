@@ -12,16 +12,14 @@ const ADDRESS: &str = "PROCURA_TEST_POSTGRES";
 
 /// Makes two tests of each function, one a database: `name::sqlite` and `name::postgres`.
 macro_rules! both {
-    ($($(#[$attribute:meta])* $name:ident),+ $(,)?) => {$(
+    ($($name:ident),+ $(,)?) => {$(
         mod $name {
             #[test]
-            $(#[$attribute])*
             fn sqlite() {
                 super::$name($crate::database::Db::Sqlite);
             }
 
             #[test]
-            $(#[$attribute])*
             fn postgres() {
                 super::$name($crate::database::Db::Postgres);
             }

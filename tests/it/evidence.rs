@@ -12,8 +12,6 @@ use std::path::Path;
 both!(
     a_changed_byte_anywhere_is_named_by_verify,
     a_forged_receipt_under_another_key_is_named,
-    #[ignore = "`replay` is not a command yet"]
-    the_log_is_decided_again_and_comes_out_the_same,
     a_csv_export_is_inert_in_a_spreadsheet,
 );
 
@@ -186,33 +184,6 @@ fn a_forged_receipt_under_another_key_is_named(db: Db) {
         let output = procura(&["verify"]).arg(path).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     }
-}
-
-fn the_log_is_decided_again_and_comes_out_the_same(db: Db) {
-    let mut server = Server::start(db);
-    let member = server.member_with("m@example.test", &small_refunds());
-    let agent = Agent::new(&member, "runner");
-    for euros in ["1.00", "500.00"] {
-        agent.evaluate(&refund(euros)).expect(200);
-    }
-    let asked = agent.evaluate(&refund("700.00")).expect_outcome("escalate");
-    let decision = asked["decision"]["id"].as_str().unwrap();
-    member.approve(decision).expect(200);
-    agent.evaluate(&with(&refund("700.00"), "decision", decision)).expect_outcome("allow");
-    member.put_mandate(&crate::documents::no_refunds());
-    agent.evaluate(&refund("1.00")).expect_outcome("escalate");
-    server.terminate();
-    let replayed = server.run(&["replay"]);
-    assert_eq!(replayed.status.code(), Some(0), "{}", said(&replayed));
-
-    // An answer that somebody turned round in the database no longer comes out of its input.
-    server.database().connect().execute(
-        "UPDATE receipts SET output = REPLACE(output, '\"outcome\":\"allow\"', '\"outcome\":\"refuse\"') \
-         WHERE kind = 'gate.evaluate' AND outcome = 'allow'",
-    );
-    let diverging = server.run(&["replay"]);
-    assert_eq!(diverging.status.code(), Some(1), "{}", said(&diverging));
-    assert!(said(&diverging).contains("rcpt_"), "the first divergence is named: {}", said(&diverging));
 }
 
 fn a_csv_export_is_inert_in_a_spreadsheet(db: Db) {

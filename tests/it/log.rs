@@ -5,18 +5,11 @@ use crate::client::Client;
 use crate::database::{Db, Store, both};
 use crate::documents::{refund, small_refunds};
 use crate::server::{Folder, Server, TENANT, procura, said};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Output;
 
-both!(
-    anyone_reads_the_checkpoint,
-    #[ignore = "tiles are not served yet"]
-    anyone_reads_the_tiles,
-    a_receipt_is_found_again_with_a_path_to_the_present_head,
-    #[ignore = "`who` is not served yet"]
-    who_allowed_this_is_answered_from_a_receipt,
-);
+both!(anyone_reads_the_checkpoint, a_receipt_is_found_again_with_a_path_to_the_present_head,);
 
 /// A receipt's row, as far as its place in chain and log goes.
 #[derive(Debug, diesel::QueryableByName)]
@@ -120,16 +113,6 @@ fn anyone_reads_the_checkpoint(db: Db) {
     assert_eq!(server.client().get("/log/nobody/checkpoint").status, 404);
 }
 
-fn anyone_reads_the_tiles(db: Db) {
-    let server = Server::start(db);
-    server.member_with("m@example.test", &small_refunds());
-    let size = size(&server);
-    let tile = server.client().send("GET", &format!("/log/{TENANT}/tile/0/000.p/{size}"), &[], None);
-    assert_eq!(tile.status, 200, "the partial tile of all {size} leaves");
-    let missing = server.client().get(&format!("/log/{TENANT}/tile/0/000.p/{}", size + 1));
-    assert_eq!(missing.status, 404, "there is no tile of leaves that are not there");
-}
-
 fn a_receipt_is_found_again_with_a_path_to_the_present_head(db: Db) {
     let mut server = Server::start(db);
     let member = server.member_with("m@example.test", &small_refunds());
@@ -157,17 +140,4 @@ fn a_receipt_is_found_again_with_a_path_to_the_present_head(db: Db) {
     assert!(length > 41);
     let indices: BTreeSet<_> = receipts.iter().map(|receipt| receipt["merkle"]["index"].as_u64()).collect();
     assert_eq!(indices.len(), 40);
-}
-
-fn who_allowed_this_is_answered_from_a_receipt(db: Db) {
-    let server = Server::start(db);
-    let member = server.member_with("m@example.test", &small_refunds());
-    let agent = Agent::new(&member, "runner");
-    let receipt = agent.evaluate(&refund("1.00")).expect_outcome("allow")["receipt"].clone();
-    for question in [&receipt["id"], &receipt["hash"]] {
-        let told = member.post("/v1/who", &json!({"q": question})).expect(200).to_string();
-        for word in ["M-001", receipt["id"].as_str().unwrap()] {
-            assert!(told.contains(word), "`{word}` is not in {told}");
-        }
-    }
 }

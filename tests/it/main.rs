@@ -25,9 +25,13 @@ mod database;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod doubt;
+#[cfg(test)]
 mod evidence;
 #[cfg(test)]
 mod gate;
+#[cfg(test)]
+mod hours;
 #[cfg(test)]
 mod idempotency;
 #[cfg(test)]
@@ -40,6 +44,8 @@ mod mail;
 mod malformed;
 #[cfg(test)]
 mod mandate;
+#[cfg(test)]
+mod names;
 #[cfg(test)]
 mod outage;
 #[cfg(test)]
@@ -59,6 +65,12 @@ mod server;
 #[cfg(test)]
 mod session;
 #[cfg(test)]
+mod tamper;
+#[cfg(test)]
+mod tls;
+#[cfg(test)]
 mod visitor;
+#[cfg(test)]
+mod wire;
 #[cfg(test)]
 mod writers;

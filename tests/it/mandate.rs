@@ -13,8 +13,6 @@ both!(
     yaml_and_json_say_the_same,
     a_fault_is_named_where_it_stands_and_nothing_changes,
     an_agent_reads_the_mandate_only_with_the_scope,
-    #[ignore = "the preview is not served yet"]
-    a_preview_says_what_a_draft_would_have_done,
     a_policy_is_the_operators_and_binds_everybody,
 );
 
@@ -143,25 +141,6 @@ fn an_agent_reads_the_mandate_only_with_the_scope(db: Db) {
     without["scopes"] = json!(["action:request"]);
     member.put_mandate(&without);
     assert_eq!(reader.get("/v1/mandate").status, 403, "the live mandate no longer has the scope");
-}
-
-fn a_preview_says_what_a_draft_would_have_done(db: Db) {
-    let server = Server::start(db);
-    let member = server.member_with("m@example.test", &small_refunds());
-    let agent = Agent::new(&member, "runner");
-    for euros in ["10.00", "60.00", "90.00", "500.00"] {
-        agent.evaluate(&refund(euros)).expect(200);
-    }
-    let preview = member.post("/v1/mandate/preview", &json!({"mandate": refunds_up_to("50.00")})).expect(200);
-    assert_eq!(preview["change"], "narrowed", "{preview}");
-    assert_eq!(preview["calls"], 4, "{preview}");
-    let changed = preview["changed"].as_array().unwrap();
-    assert_eq!(changed.len(), 2, "{preview}");
-    for call in changed {
-        assert_eq!((&call["was"], &call["would_be"]), (&json!("allow"), &json!("escalate")), "{call}");
-        assert_eq!(call["clauses"], json!(["M-001"]), "{call}");
-    }
-    assert_eq!(member.get("/v1/mandate").expect(200)["version"], 2, "a preview changes nothing");
 }
 
 fn a_policy_is_the_operators_and_binds_everybody(db: Db) {

@@ -106,6 +106,19 @@ impl Server {
         server
     }
 
+    /// An empty data directory for a database that the test itself made; nothing is set up yet.
+    pub(crate) fn on(url: &str) -> Self {
+        let (process, folder) = (Running::default(), Folder::new());
+        Self {
+            process,
+            database: None,
+            url: Some(url.to_owned()),
+            folder,
+            port: free_port(),
+            options: Vec::new(),
+        }
+    }
+
     /// Runs `setup` for one tenant.
     pub(crate) fn set_up_tenant(&self, tenant: &str) -> Output {
         let password = self.folder.write("password", &format!("{PASSWORD}\n"));
@@ -326,7 +339,7 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// A port that nothing listens on, below those that outgoing connections take: a server that is killed and
 /// started again finds it free.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     static TRIED: AtomicU32 = AtomicU32::new(0);
     loop {
         let tried = std::process::id().wrapping_mul(37).wrapping_add(TRIED.fetch_add(1, Ordering::Relaxed));
