@@ -257,7 +257,8 @@ fn undecided(
         | DecisionStatus::Withdrawn
         | DecisionStatus::Used
         | DecisionStatus::Resolved => {
-            return Err(Error::Conflict(format!("decision `{id}` is {}, no longer open", found.status)));
+            let why = found.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            return Err(Error::Conflict(format!("decision `{id}` is {}, no longer open{why}", found.status)));
         }
     };
     match ends {

@@ -23,6 +23,8 @@ both!(
     an_agent_that_floods_the_queue_is_refused,
     an_agent_that_asks_again_and_again_is_refused,
     what_the_catalogue_no_longer_takes_is_not_approved,
+    a_yes_can_be_taken_back_until_it_is_used,
+    a_catalogue_that_reads_the_facts_elsewhere_takes_approvals_back,
 );
 
 /// A member with an agent and a refund that went to the queue.
@@ -286,4 +288,31 @@ fn what_the_catalogue_no_longer_takes_is_not_approved(db: Db) {
     assert!(problem["detail"].as_str().unwrap().contains("catalogue"), "{problem}");
     let shown = member.get(&format!("/v1/decisions/{decision}")).expect(200);
     assert_eq!(shown["status"], "withdrawn", "{shown}");
+}
+
+fn a_yes_can_be_taken_back_until_it_is_used(db: Db) {
+    let asked = asked(db);
+    asked.member.approve(&asked.decision).expect(200);
+    let path = format!("/v1/decisions/{}/decline", asked.decision);
+    assert_eq!(asked.member.post(&path, &json!({})).expect(200)["status"], "declined");
+    asked.assert_refused_with("approval.declined");
+}
+
+fn a_catalogue_that_reads_the_facts_elsewhere_takes_approvals_back(db: Db) {
+    let server = Server::start(db);
+    let operator = server.operator();
+    let entry = |amount: &str| {
+        json!({"title": "send", "effect": false, "amount": amount, "currency": {"const": "EUR"},
+            "arguments": {"type": "object", "properties": {"sum": {"type": "string"}, "total": {"type": "string"}}}})
+    };
+    operator.put("/v1/catalogue/money.send", &[], &entry("/sum")).expect(200);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let action = json!({"intent": "money.send", "arguments": {"sum": "5.00", "total": "5000.00"}});
+    let decision = escalate(&agent, &action);
+    member.approve(&decision).expect(200);
+    operator.put("/v1/catalogue/money.send", &[], &entry("/total")).expect(200);
+    let used = agent.evaluate(&with(&action, "decision", &*decision));
+    used.expect_outcome("refuse");
+    assert!(used.names("approval.withdrawn"), "{}", used.text);
 }

@@ -19,6 +19,8 @@ both!(
     an_expired_credential_is_refused,
     a_secret_renews_the_token_until_the_credential_ends,
     a_neighbour_cannot_give_credentials_to_my_agent,
+    a_child_cannot_choose_another_country,
+    a_stopped_mandate_stops_derivation_too,
 );
 
 fn a_derived_credential_is_never_wider_than_its_parent(db: Db) {
@@ -190,4 +192,30 @@ fn a_neighbour_cannot_give_credentials_to_my_agent(db: Db) {
     assert_eq!(neighbour.delete(&format!("/v1/credentials/{}", agent.credential)).status, 404);
     assert_eq!(neighbour.delete(&format!("/v1/agents/{}", agent.id)).status, 404);
     agent.evaluate(&refund("1.00")).expect_outcome("allow");
+}
+
+fn a_child_cannot_choose_another_country(db: Db) {
+    let server = Server::start(db);
+    let mut mandate = small_refunds();
+    mandate["clauses"][0]["when"]["country"] = json!({"in": ["NL"]});
+    let member = server.member_with("m@example.test", &mandate);
+    let root = Agent::new(&member, "runner");
+    let fixed = json!({"label": "p", "scopes": ["action:request"], "country": "DE"});
+    let german = Agent::with_credential(&member, &root.id, &fixed);
+    german.evaluate(&refund("1.00")).expect_outcome("escalate");
+    let dutch = json!({"label": "c", "scopes": ["action:request"], "country": "NL"});
+    assert!(german.post("/v1/credentials/derive", &dutch).expect_problem(422).to_string().contains("/country"));
+    let child = german.derive(&json!({"label": "c", "scopes": ["action:request"]}));
+    child.evaluate(&refund("1.00")).expect_outcome("escalate");
+}
+
+fn a_stopped_mandate_stops_derivation_too(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let mut stopped = small_refunds();
+    stopped["scopes"] = json!([]);
+    member.put_mandate(&stopped);
+    let child = json!({"label": "c", "scopes": ["action:request"]});
+    agent.post("/v1/credentials/derive", &child).expect_problem(403);
 }
