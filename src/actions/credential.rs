@@ -25,7 +25,7 @@ pub const LONGEST_LIFETIME: Duration = Duration::days(90);
 /// How long a renewed token lives.
 pub const RENEWED_LIFETIME: Duration = Duration::minutes(10);
 /// How many live children one credential may have.
-pub const MOST_CHILDREN: usize = 16;
+pub const MOST_CHILDREN: u64 = 16;
 /// How many ancestors a credential may have.
 pub const DEEPEST: u64 = 4;
 
@@ -119,8 +119,7 @@ pub fn derive(books: &mut Books<'_>, caller: &AgentCaller, terms: &Terms) -> Res
         )));
     }
     let (connection, slug) = books.place();
-    let children = credential::children(connection, slug, parent.id)?;
-    let live = children.iter().filter(|child| child.revoked.is_none() && now < child.expires_at).count();
+    let live = credential::count_live_children(connection, slug, parent.id, now)?;
     if live >= MOST_CHILDREN {
         return Err(Error::Conflict(format!("{live} children are live, {MOST_CHILDREN} may be")));
     }

@@ -65,12 +65,16 @@ pub(super) fn after_narrowing(
     withdraw_where_due(books, &undecided, reason)
 }
 
-/// After the catalogue says something else of an intent: a yes was to facts read in another way.
+/// After the catalogue says something else of an intent: what was shown, or approved, were facts read in another way,
+/// so both the questions and the answers about it are taken back.
 pub(super) fn after_catalogue_change(books: &mut Books<'_>, intent: &Intent) -> Result<(), Error> {
     let (connection, slug) = books.place();
     let mut undecided = decision::undecided(connection, slug, None)?;
-    undecided.retain(|decision| decision.intent == *intent);
-    withdraw_where_due(books, &undecided, "the catalogue says something else of the intent")
+    undecided.retain(|decision| decision.intent == *intent && decision.kind == DecisionKind::Action);
+    for pending in &undecided {
+        withdraw(books, pending, "the catalogue says something else of the intent")?;
+    }
+    Ok(())
 }
 
 fn withdraw_where_due(

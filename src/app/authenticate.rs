@@ -201,7 +201,10 @@ impl App {
         }
         let loaded = Verifiers::load(&mut *self.readers.get()?)?;
         let mut verifiers = self.verifiers.write().unwrap_or_else(PoisonError::into_inner);
-        let epoch = verifiers.epoch.saturating_add(1);
+        // Another epoch voids every cached token: only another set of keys is worth that.
+        let same = loaded.by_key.len() == verifiers.by_key.len()
+            && loaded.by_key.keys().all(|key| verifiers.by_key.contains_key(key));
+        let epoch = verifiers.epoch.saturating_add(u64::from(!same));
         *verifiers = Verifiers { epoch, ..loaded };
         Ok(verifiers.by_key.get(kid).map(|verifier| (verifier.clone(), verifiers.epoch)))
     }

@@ -4,7 +4,7 @@ use super::books::Books;
 use super::entropy;
 use crate::domain::{CallId, TenantSlug, Timestamp};
 use crate::storage::access::{self as rows, Minute, Subject};
-use crate::storage::{StoreError, access::Access as Row};
+use crate::storage::{self, StoreError, access::Access as Row};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -87,7 +87,15 @@ impl PendingAccesses {
     pub(super) fn write(&self, books: &mut Books<'_>) -> Result<(), StoreError> {
         let tenant = books.tenant().slug.clone();
         for ((_, subject, minute), pending) in self.minutes.iter().filter(|((of, _, _), _)| *of == tenant) {
-            write_minute(books, &tenant, *subject, *minute, pending)?;
+            match write_minute(books, &tenant, *subject, *minute, pending) {
+                // What cannot be read again concerns this chain alone: the batch of everyone goes on.
+                Err(StoreError::Corrupt { place, detail }) => {
+                    tracing::error!(place, detail, "calls could not be listed");
+                    metrics::counter!("procura_unlisted_calls_total")
+                        .increment(pending.counts.values().sum());
+                }
+                written => written?,
+            }
         }
         Ok(())
     }
@@ -144,10 +152,9 @@ fn write_minute(
 fn complete(books: &mut Books<'_>, subject: Subject) -> Result<Option<Subject>, StoreError> {
     match (subject.credential, subject.principal) {
         (Some(credential), None) => {
-            let standing = books.standing(credential)?;
-            Ok(standing.map(|standing| {
-                Subject::of_credential(credential, standing.agent.id, standing.credential.principal)
-            }))
+            let (connection, slug) = books.place();
+            let found = storage::credential::find(connection, slug, credential)?;
+            Ok(found.map(|found| Subject::of_credential(credential, found.agent, found.principal)))
         }
         (_, Some(_)) | (None, None) => Ok(Some(subject)),
     }

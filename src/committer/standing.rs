@@ -133,13 +133,20 @@ pub(super) struct StandingCache {
     known: HashMap<PrincipalId, Arc<HashSet<ExternalName>>>,
     policy: Option<Arc<LivePolicy>>,
     catalogue: Option<Arc<LiveCatalogue>>,
+    /// The catalogue as it was read under an earlier epoch.
+    read_before: Option<Arc<LiveCatalogue>>,
 }
 
 impl StandingCache {
     /// Forgets everything read under another epoch.
     pub(super) fn at_epoch(&mut self, epoch: u64) -> &mut Self {
         if self.epoch != epoch {
-            *self = Self { epoch, ..Self::default() };
+            // What takes long to read is kept aside: it is good again if its own version is still the live one.
+            *self = Self {
+                epoch,
+                read_before: self.catalogue.take().or_else(|| self.read_before.take()),
+                ..Self::default()
+            };
         }
         self
     }
@@ -250,6 +257,10 @@ impl StandingCache {
             return Ok(catalogue.clone());
         }
         let version = storage::catalogue::version(connection, tenant)?;
+        if let Some(same) = self.read_before.take().filter(|before| before.version == version) {
+            self.catalogue = Some(same.clone());
+            return Ok(same);
+        }
         let mut catalogue = Catalogue::default();
         for stored in storage::catalogue::live(connection, tenant)? {
             let entry = read_document("catalogue.document", &stored.document, engine::CatalogueEntry::read)?;

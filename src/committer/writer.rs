@@ -10,11 +10,12 @@ use super::outage::Gap;
 use super::queue::Taken;
 use super::standing::StandingCache;
 use crate::crypto::keyring::MasterKey;
-use crate::domain::{Chain, Outcome, TenantSlug, Timestamp};
+use crate::domain::{Chain, Outcome, ReceiptId, TenantSlug, Timestamp};
 use crate::evidence::receipt::Kind;
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::{self, AnyConnection, StoreError, Transaction};
 use serde_json::json;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -174,11 +175,12 @@ fn withdraw(books: &mut Books<'_>, late: &[TooLate]) -> Result<(), StoreError> {
     let slug = books.slug().clone();
     let late: Vec<_> =
         late.iter().filter(|late| late.tenant == slug).flat_map(|late| &late.receipts).collect();
+    let mut replays = Replays::new();
     for stored in &late {
         let Some(credential) = stored.body.credential else { continue };
         if stored.body.kind != Kind::GateEvaluate
             || stored.body.outcome != Some(Outcome::Allow)
-            || was_repeated(books, stored, &late)?
+            || was_repeated(books, stored, &late, &mut replays)?
         {
             continue;
         }
@@ -189,10 +191,14 @@ fn withdraw(books: &mut Books<'_>, late: &[TooLate]) -> Result<(), StoreError> {
         draft.agent = stored.body.agent;
         draft.credential = Some(credential);
         books.record(draft)?;
-        let still_stands = books.standing(credential)?.is_some_and(|standing| {
-            stored.body.mandate_version == Some(standing.mandate.version)
-                && stored.body.policy_version == Some(standing.policy.version)
-        });
+        let still_stands = match books.standing(credential) {
+            Ok(standing) => standing.is_some_and(|standing| {
+                stored.body.mandate_version == Some(standing.mandate.version)
+                    && stored.body.policy_version == Some(standing.policy.version)
+            }),
+            Err(StoreError::Corrupt { .. }) => false,
+            Err(error) => return Err(error),
+        };
         let now = books.now();
         let (connection, slug) = books.place();
         storage::idempotency::delete_answer(connection, slug, credential, stored.log_index)?;
@@ -202,27 +208,29 @@ fn withdraw(books: &mut Books<'_>, late: &[TooLate]) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// The replays of each chain that took answers from what came too late, read once a chain.
+type Replays = HashMap<Chain, Vec<(ReceiptId, String)>>;
+
 /// Whether the same answer was given again under its key, in time: then a caller holds it, and it stands.
 fn was_repeated(
     books: &mut Books<'_>,
     stored: &StoredReceipt,
     late: &[&Arc<StoredReceipt>],
+    replays: &mut Replays,
 ) -> Result<bool, StoreError> {
-    /// How many later receipts of the chain are looked at: those of the batches that one window spans.
-    const LOOKED_AT: i64 = 10_000;
-    let (connection, slug) = books.place();
+    /// How many replays of a chain are looked at: more than the batches that one window spans can hold.
+    const LOOKED_AT: i64 = 5000;
+    let chain = stored.body.chain;
+    if let Entry::Vacant(place) = replays.entry(chain) {
+        let of_chain = late.iter().filter(|one| one.body.chain == chain);
+        let first = of_chain.map(|one| one.body.seq).min().unwrap_or(stored.body.seq);
+        let (connection, slug) = books.place();
+        let found = storage::receipt::replays_beyond(connection, slug, &chain, first, LOOKED_AT)?;
+        place.insert(found);
+    }
     let first = stored.body.id.to_string();
-    let later = storage::receipt::of_chain(
-        connection,
-        slug,
-        &stored.body.chain,
-        stored.body.seq.saturating_add(1),
-        LOOKED_AT,
-    )?;
-    Ok(later.iter().any(|replay| {
-        replay.body.kind == Kind::GateReplay
-            && replay.body.outcome == Some(Outcome::Allow)
-            && replay.input.contains(&first)
-            && !late.iter().any(|late| late.body.id == replay.body.id)
+    Ok(replays.get(&chain).is_some_and(|found| {
+        let in_time = |id: &ReceiptId| !late.iter().any(|late| late.body.id == *id);
+        found.iter().any(|(id, input)| input.contains(&first) && in_time(id))
     }))
 }

@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::committer::{Access, clock, entropy};
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
@@ -72,6 +73,20 @@ fn is_request_id(id: &HeaderValue) -> bool {
     id.len() <= LONGEST_REQUEST_ID && id.as_bytes().iter().all(u8::is_ascii_graphic)
 }
 
+/// The method's name; what is none of those that any route takes is not written down as it came.
+fn method_name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::PATCH => "PATCH",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}
+
 /// Lists the call against whoever made it, unless it recorded a leaf.
 fn list<B>(app: &App, response: &ServiceResponse<B>) {
     let request = response.request();
@@ -86,7 +101,7 @@ fn list<B>(app: &App, response: &ServiceResponse<B>) {
         tenant: attribution.tenant.clone(),
         subject: attribution.subject,
         at: clock::now(),
-        method: Cow::Owned(request.method().to_string()),
+        method: Cow::Borrowed(method_name(request.method())),
         route: Cow::Owned(request.match_pattern().unwrap_or_else(|| "unknown".to_owned())),
         status: response.status().as_u16(),
         detail,

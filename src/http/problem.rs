@@ -127,13 +127,18 @@ impl Problem {
 
     /// What the call log keeps of it: the kind and the places, never the values.
     pub fn note(&self) -> String {
-        let places: Vec<&str> = self
+        /// How many places are kept, and how much of each: callers choose how long they are.
+        const PLACES: usize = 8;
+        const CHARACTERS: usize = 40;
+        let shorten = |pointer: &str| pointer.chars().take(CHARACTERS).collect::<String>();
+        let places: Vec<String> = self
             .0
             .errors
             .iter()
             .map(|fault| fault.pointer.as_str())
             .filter(|pointer| !pointer.is_empty())
-            .take(8)
+            .take(PLACES)
+            .map(shorten)
             .collect();
         if places.is_empty() {
             self.0.kind.to_owned()

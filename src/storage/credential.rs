@@ -228,6 +228,21 @@ pub fn children(
         .collect()
 }
 
+/// How many credentials derived from one are live at an instant.
+pub fn count_live_children(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    parent: CredentialId,
+    now: Timestamp,
+) -> Result<u64, StoreError> {
+    let live: i64 = credentials::table
+        .filter(credentials::tenant.eq(tenant.as_str()).and(credentials::parent.eq(parent.to_string())))
+        .filter(credentials::revoked_at.is_null().and(credentials::expires_at.gt(now.unix_milliseconds())))
+        .count()
+        .get_result(connection)?;
+    read::count("credentials", live)
+}
+
 /// Revokes a credential that is not revoked yet; `false` otherwise.
 pub fn revoke(
     connection: &mut AnyConnection,

@@ -1,6 +1,7 @@
 //! The data directory: what lies in it, and that one server at a time uses it.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// A data directory that this process alone holds until it is dropped.
@@ -22,6 +23,7 @@ impl DataDirectory {
             .create(true)
             .truncate(false)
             .write(true)
+            .mode(0o600)
             .open(&file)
             .map_err(|error| format!("`{}` cannot be opened: {error}", file.display()))?;
         match lock.try_lock() {

@@ -4,6 +4,7 @@
 
 use super::{AnyConnection, StoreError, read, schema::receipts};
 use crate::crypto::sha256;
+use crate::domain::ReceiptId;
 use crate::domain::{
     AgentId, Chain, CredentialId, Hash, Intent, Outcome, PrincipalId, TenantSlug, Timestamp,
 };
@@ -316,6 +317,28 @@ pub fn of_chain(
         .load::<Row>(connection)?
         .into_iter()
         .map(read_row)
+        .collect()
+}
+
+/// Which receipts of a chain beyond `seq` repeat earlier answers and allow: their ids and input documents.
+pub fn replays_beyond(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    chain: &Chain,
+    seq: u64,
+    limit: i64,
+) -> Result<Vec<(ReceiptId, String)>, StoreError> {
+    receipts::table
+        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::chain.eq(chain.to_string())))
+        .filter(receipts::seq.gt(read::stored_count(seq)))
+        .filter(receipts::kind.eq(Kind::GateReplay.as_str()))
+        .filter(receipts::outcome.eq(Outcome::Allow.as_str()))
+        .order(receipts::seq)
+        .limit(limit)
+        .select((receipts::id, receipts::input))
+        .load::<(String, String)>(connection)?
+        .into_iter()
+        .map(|(id, input)| Ok((read::text("receipts.id", &id)?, input)))
         .collect()
 }
 

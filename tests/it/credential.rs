@@ -204,7 +204,9 @@ fn a_child_cannot_choose_another_country(db: Db) {
     let german = Agent::with_credential(&member, &root.id, &fixed);
     german.evaluate(&refund("1.00")).expect_outcome("escalate");
     let dutch = json!({"label": "c", "scopes": ["action:request"], "country": "NL"});
-    assert!(german.post("/v1/credentials/derive", &dutch).expect_problem(422).to_string().contains("/country"));
+    assert!(
+        german.post("/v1/credentials/derive", &dutch).expect_problem(422).to_string().contains("/country")
+    );
     let child = german.derive(&json!({"label": "c", "scopes": ["action:request"]}));
     child.evaluate(&refund("1.00")).expect_outcome("escalate");
 }
