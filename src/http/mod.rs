@@ -7,6 +7,7 @@ mod decisions;
 mod gate;
 mod health;
 mod middleware;
+mod oauth;
 mod openapi;
 mod people;
 mod problem;
@@ -27,8 +28,11 @@ pub(crate) use request::{Query, attribute, has_leaf, note, path_id};
 pub(crate) use routes::nothing_here;
 pub(crate) use terms::put_document;
 
+use crate::committer::Sealed;
+use crate::storage::receipt::StoredReceipt;
 use actix_web::HttpResponse;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// A page of a list: a full one says where the next begins.
 fn page(items: &[Value], last: Option<String>, limit: i64) -> HttpResponse {
@@ -41,4 +45,14 @@ fn insert(object: &mut Value, name: &str, value: Option<Value>) {
     if let (Some(members), Some(value)) = (object.as_object_mut(), value) {
         members.insert(name.to_owned(), value);
     }
+}
+
+/// The receipt of something an act recorded, as the wire shows it.
+fn receipt<T>(sealed: &Sealed<T>, stored: &StoredReceipt) -> Option<Value> {
+    sealed.receipt(stored).map(|receipt| receipt.to_json())
+}
+
+/// The answer to an act of which nothing but the receipt is to be told.
+fn recorded(sealed: &Sealed<Arc<StoredReceipt>>) -> HttpResponse {
+    HttpResponse::Ok().json(json!({"receipt": receipt(sealed, &sealed.value)}))
 }

@@ -70,6 +70,15 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, "conflict", "Conflict with what is there", detail)
     }
 
+    /// What there is too much of, and when to try again.
+    pub fn too_many(limit: TooMany, what: &str) -> Self {
+        let seconds = limit.retry_after_seconds;
+        let detail = format!("{what}: try again in {seconds} s");
+        let mut problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many", "Too many tries", detail);
+        problem.0.retry_after_seconds = Some(seconds);
+        problem
+    }
+
     fn malformed(status: StatusCode, malformed: Malformed) -> Self {
         let mut problem = Self::new(status, "malformed", "The request does not fit", malformed.to_string());
         problem.0.errors = malformed.faults;
@@ -329,11 +338,7 @@ fn unavailable(kind: &'static str, title: &'static str, detail: &str, wait: i64)
 
 impl From<TooMany> for Problem {
     fn from(limit: TooMany) -> Self {
-        let seconds = limit.retry_after_seconds;
-        let detail = format!("too many tries: try again in {seconds} s");
-        let mut problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many", "Too many tries", detail);
-        problem.0.retry_after_seconds = Some(seconds);
-        problem
+        Self::too_many(limit, "too many tries")
     }
 }
 

@@ -4,11 +4,13 @@ use super::Problem;
 use crate::actions::Error;
 use crate::actions::caller::{AgentCaller, Operator, Person};
 use crate::app::{App, Caller, CallerError};
-use crate::domain::{Malformed, TenantSlug, Timestamp};
+use crate::crypto::token::{Claims, Verified};
+use crate::domain::{CallId, Malformed, TenantSlug, Timestamp};
 use crate::storage::access::Subject;
 use actix_web::http::header;
 use actix_web::{HttpMessage, HttpRequest};
 use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// Against whom a call is listed, unless it has a leaf of its own.
 #[derive(Debug, Clone)]
@@ -65,12 +67,24 @@ pub(super) async fn caller(app: &App, request: &HttpRequest) -> Result<Caller, P
             Ok(caller)
         }
         Err(error) => {
-            if let CallerError::Dead { tenant, subject, .. } = &error {
-                attribute(request, tenant, *subject);
-            }
+            attribute_dead(request, &error);
             Err(error.into())
         }
     }
+}
+
+/// Says whose call this is where their token or credential is dead.
+pub(super) fn attribute_dead(request: &HttpRequest, error: &CallerError) {
+    if let CallerError::Dead { tenant, subject, .. } = error {
+        attribute(request, tenant, *subject);
+    }
+}
+
+/// Refuses verified claims whose credential is not live now.
+pub(super) async fn live(app: &App, request: &HttpRequest, claims: &Verified<Claims>) -> Result<(), Problem> {
+    let agent = app.agent(claims).await.inspect_err(|error| attribute_dead(request, error))?;
+    attribute(request, &agent.tenant, agent.subject());
+    Ok(())
 }
 
 /// A person; an agent is refused.
@@ -179,10 +193,44 @@ impl Query {
         self.number("limit", 50, 1, 500)
     }
 
+    /// `cursor` of a list of versions: the one before which the page begins.
+    pub(crate) fn version_cursor(&self) -> Result<Option<u64>, Malformed> {
+        let Some(text) = self.text("cursor") else { return Ok(None) };
+        text.parse().map(Some).map_err(|_| wrong_cursor(text))
+    }
+
+    /// `cursor` of a list of calls: the 26 digits and letters behind an id's prefix, so that one cursor serves ids
+    /// of several kinds.
+    pub(crate) fn call_cursor(&self) -> Result<Option<String>, Malformed> {
+        let Some(text) = self.text("cursor") else { return Ok(None) };
+        let id: Result<CallId, _> = format!("{}{text}", CallId::PREFIX).parse();
+        id.map(|_| Some(text.to_owned())).map_err(|_| wrong_cursor(text))
+    }
+
+    /// `cursor` of a list of things that have ids of one kind.
+    pub(crate) fn id_cursor<T: std::str::FromStr<Err = String> + std::fmt::Display>(
+        &self,
+    ) -> Result<Option<String>, Malformed> {
+        Ok(self.parsed::<T>("cursor")?.map(|id| id.to_string()))
+    }
+
     /// A time.
     pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, Malformed> {
         self.parsed(name)
     }
+}
+
+fn wrong_cursor(text: &str) -> Malformed {
+    let shown: String = text.chars().take(64).collect();
+    Malformed::whole(format!(
+        "parameter `cursor`: `{}` is not a `next_cursor` of this list",
+        shown.escape_debug()
+    ))
+}
+
+/// Where a request comes from, as the connection says.
+pub(super) fn address(request: &HttpRequest) -> IpAddr {
+    request.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip())
 }
 
 /// An id in a path; what does not parse is not there.

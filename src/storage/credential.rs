@@ -55,50 +55,20 @@ type Row = (
     (Option<String>, Option<String>, Option<String>, Vec<u8>, i64, i64, Option<i64>, Option<String>),
 );
 
+#[rustfmt::skip]
 type Columns = (
-    (
-        credentials::tenant,
-        credentials::id,
-        credentials::agent,
-        credentials::principal,
-        credentials::parent,
-        credentials::depth,
-        credentials::label,
-        credentials::scopes,
-    ),
-    (
-        credentials::clauses,
-        credentials::country,
-        credentials::purpose,
-        credentials::secret_digest,
-        credentials::created_at,
-        credentials::expires_at,
-        credentials::revoked_at,
-        credentials::revoked_by,
-    ),
+    (credentials::tenant, credentials::id, credentials::agent, credentials::principal, credentials::parent,
+     credentials::depth, credentials::label, credentials::scopes),
+    (credentials::clauses, credentials::country, credentials::purpose, credentials::secret_digest,
+     credentials::created_at, credentials::expires_at, credentials::revoked_at, credentials::revoked_by),
 );
 
+#[rustfmt::skip]
 const COLUMNS: Columns = (
-    (
-        credentials::tenant,
-        credentials::id,
-        credentials::agent,
-        credentials::principal,
-        credentials::parent,
-        credentials::depth,
-        credentials::label,
-        credentials::scopes,
-    ),
-    (
-        credentials::clauses,
-        credentials::country,
-        credentials::purpose,
-        credentials::secret_digest,
-        credentials::created_at,
-        credentials::expires_at,
-        credentials::revoked_at,
-        credentials::revoked_by,
-    ),
+    (credentials::tenant, credentials::id, credentials::agent, credentials::principal, credentials::parent,
+     credentials::depth, credentials::label, credentials::scopes),
+    (credentials::clauses, credentials::country, credentials::purpose, credentials::secret_digest,
+     credentials::created_at, credentials::expires_at, credentials::revoked_at, credentials::revoked_by),
 );
 
 fn read_row((identity, terms): Row) -> Result<Credential, StoreError> {

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 /// A data directory that this process alone holds until it is dropped.
 #[derive(Debug)]
 pub struct DataDirectory {
-    path: PathBuf,
     _lock: File,
 }
 
@@ -27,15 +26,10 @@ impl DataDirectory {
             .open(&file)
             .map_err(|error| format!("`{}` cannot be opened: {error}", file.display()))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Ok(()) => Ok(Self { _lock: lock }),
             Err(TryLockError::WouldBlock) => Err(format!("`{shown}` is in use by another procura")),
             Err(TryLockError::Error(error)) => Err(format!("`{}` cannot be locked: {error}", file.display())),
         }
-    }
-
-    /// The directory.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Where the embedded database lies.

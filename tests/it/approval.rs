@@ -20,6 +20,8 @@ both!(
     only_the_hash_that_was_shown_can_be_approved,
     only_the_principal_approves,
     a_waiting_agent_is_told_at_once_when_the_person_decides,
+    whoever_waits_for_an_expired_decision_is_told_at_once,
+    a_list_shows_each_decision_as_it_is_shown_alone,
     an_agent_that_floods_the_queue_is_refused,
     an_agent_that_asks_again_and_again_is_refused,
     what_the_catalogue_no_longer_takes_is_not_approved,
@@ -235,6 +237,34 @@ fn a_waiting_agent_is_told_at_once_when_the_person_decides(db: Db) {
             "told after {after:?}"
         );
     });
+}
+
+fn whoever_waits_for_an_expired_decision_is_told_at_once(db: Db) {
+    let asked = asked(db);
+    // Its time is over, and what records that has not come by yet.
+    asked
+        .server
+        .database()
+        .connect()
+        .execute(&format!("UPDATE decisions SET expires_at = opened_at WHERE id = '{}'", asked.decision));
+    let since = Instant::now();
+    let told = asked.agent.get(&format!("/v1/decisions/{}?wait=20", asked.decision)).expect(200);
+    assert_eq!(told["status"], "expired");
+    assert!(since.elapsed() < Duration::from_secs(5), "told after {:?}", since.elapsed());
+}
+
+fn a_list_shows_each_decision_as_it_is_shown_alone(db: Db) {
+    let asked = asked(db);
+    for number in 1..4 {
+        escalate(&asked.agent, &json!({"intent": "unheard.of", "resource": format!("order:{number}")}));
+    }
+    let listed = asked.member.all("/v1/decisions");
+    assert_eq!(listed.len(), 4);
+    for shown in &listed {
+        let path = format!("/v1/decisions/{}", shown["id"].as_str().unwrap());
+        assert_eq!(*shown, asked.member.get(&path).expect(200));
+        assert!(shown["receipt"].is_string() && shown["asked"]["request"]["intent"].is_string(), "{shown}");
+    }
 }
 
 fn an_agent_that_floods_the_queue_is_refused(db: Db) {

@@ -4,7 +4,7 @@ use crate::agent::Agent;
 use crate::client::Client;
 use crate::database::{Db, both};
 use crate::documents::{ACTING_SCOPES, refund, small_refunds};
-use crate::server::Server;
+use crate::server::{Server, eventually};
 use serde_json::json;
 use std::time::Duration;
 
@@ -18,6 +18,8 @@ both!(
     answering_agents_and_agents_without_action_request_derive_nothing,
     an_expired_credential_is_refused,
     a_secret_renews_the_token_until_the_credential_ends,
+    a_wrong_secret_stands_in_the_credentials_log,
+    a_dead_credential_is_told_so_whatever_it_sends,
     a_neighbour_cannot_give_credentials_to_my_agent,
     a_child_cannot_choose_another_country,
     a_stopped_mandate_stops_derivation_too,
@@ -175,7 +177,43 @@ fn a_secret_renews_the_token_until_the_credential_ends(db: Db) {
     assert_eq!(agent.with_token(token).evaluate(&refund("1.00")).status, 401);
 }
 
-fn renew(client: &Client, id: &str, secret: &str) -> crate::client::Reply {
+fn a_wrong_secret_stands_in_the_credentials_log(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    for wrong in ["pca_0000000000000000000000000000000000000000", "guess", &agent.secret.to_uppercase()] {
+        let refused = renew(&server.client(), &agent.credential, wrong);
+        refused.expect(401);
+        assert_eq!(refused.json["error"], "invalid_client", "{}", refused.text);
+    }
+    eventually("each guess is listed", || {
+        let calls = member.all(&format!("/v1/credentials/{}/calls", agent.credential));
+        let guesses = calls.iter().filter(|call| {
+            call["route"] == "/oauth/token" && call["status"] == 401 && call["detail"] == "invalid_client"
+        });
+        guesses.count() == 3
+    });
+}
+
+fn a_dead_credential_is_told_so_whatever_it_sends(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let bodies: [(&str, &[u8]); 3] =
+        [("application/json", b"{\"intent\":"), ("application/json", b"{}"), ("text/plain", b"x")];
+    let send = |(kind, body): (&str, &[u8])| {
+        agent.send("POST", "/v1/gate/evaluate", &[("content-type", kind)], Some(body)).status
+    };
+    assert_eq!(bodies.map(send), [400, 422, 415], "while it lives");
+    member.delete(&format!("/v1/credentials/{}", agent.credential)).expect(200);
+    assert_eq!(bodies.map(send), [401, 401, 401]);
+    let keyed = [("idempotency-key", "\"open")];
+    let keyed = agent.send("POST", "/v1/gate/evaluate", &keyed, Some(refund("1.00").to_string().as_bytes()));
+    keyed.expect_problem(401);
+}
+
+/// Asks for a new token with credential id and secret.
+pub(crate) fn renew(client: &Client, id: &str, secret: &str) -> crate::client::Reply {
     let form = format!("grant_type=client_credentials&client_id={id}&client_secret={secret}");
     let headers = [("content-type", "application/x-www-form-urlencoded")];
     client.send("POST", "/oauth/token", &headers, Some(form.as_bytes()))

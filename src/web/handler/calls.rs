@@ -123,7 +123,7 @@ async fn page(
 ) -> Result<CallsPage, Problem> {
     narrow_to(&caller(visit), &mut asked)?;
     let tenant = &visit.person.tenant;
-    let (rows, next) = page_of(app, tenant, &asked, query.text("cursor").map(str::to_owned), PAGE).await?;
+    let (rows, next) = page_of(app, tenant, &asked, query.call_cursor()?, PAGE).await?;
     let slug = tenant.clone();
     let (rows, names) = app
         .read(move |connection| {

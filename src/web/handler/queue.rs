@@ -3,7 +3,7 @@
 use super::reply::{html, read, see_other};
 use super::visit::Visit;
 use crate::app::App;
-use crate::domain::{PrincipalId, TenantSlug};
+use crate::domain::{AgentId, DecisionId, PrincipalId, TenantSlug};
 use crate::http::{Problem, Query, status_at};
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Whose};
 use crate::storage::{AnyConnection, StoreError, agent, receipt};
@@ -12,6 +12,8 @@ use crate::web::view::{EndedRow, OpenRow, QueuePage, Section, Status, Tone};
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::Value;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// How many decisions one page looks at.
 const PAGE: i64 = 50;
@@ -25,7 +27,7 @@ pub(super) async fn home() -> HttpResponse {
 pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> HttpResponse {
     read(&app, &request, Section::Queue, async |visit| {
         let query = Query::read(&request, &["cursor"])?;
-        let page = page(&app, visit, query.text("cursor").map(str::to_owned)).await?;
+        let page = page(&app, visit, query.id_cursor::<DecisionId>()?).await?;
         html(StatusCode::OK, &page)
     })
     .await
@@ -87,28 +89,36 @@ fn lines(
     tenant: &TenantSlug,
     decisions: Vec<Decision>,
 ) -> Result<Vec<Line>, StoreError> {
-    decisions
+    let receipts = receipt::find_many(connection, tenant, decisions.iter().map(|one| one.log_index))?;
+    let mut names: HashMap<AgentId, String> = HashMap::new();
+    for decision in &decisions {
+        if let Entry::Vacant(unknown) = names.entry(decision.agent) {
+            let agent = agent::find(connection, tenant, decision.agent)?;
+            unknown.insert(agent.map(|agent| agent.name.to_string()).unwrap_or_default());
+        }
+    }
+    let lines = decisions
         .into_iter()
         .map(|decision| {
-            let agent = agent::find(connection, tenant, decision.agent)?;
-            let stored = receipt::find(connection, tenant, decision.log_index)?;
+            let stored = receipts.get(&decision.log_index);
             let document = |text: Option<&str>| {
                 text.and_then(|text| serde_json::from_str::<Value>(text).ok()).unwrap_or_default()
             };
-            let input = document(stored.as_ref().map(|stored| stored.input.as_str()));
-            let output = document(stored.as_ref().map(|stored| stored.output.as_str()));
+            let input = document(stored.map(|stored| stored.input.as_str()));
+            let output = document(stored.map(|stored| stored.output.as_str()));
             let reason = match decision.kind {
                 DecisionKind::Action => output.get("reason").and_then(Value::as_str).unwrap_or_default(),
                 DecisionKind::Effect => UNKNOWN,
             };
-            Ok(Line {
-                agent: agent.map(|agent| agent.name.to_string()).unwrap_or_default(),
+            Line {
+                agent: names.get(&decision.agent).cloned().unwrap_or_default(),
                 amount: amount(&input),
                 reason: reason.to_owned(),
                 decision,
-            })
+            }
         })
-        .collect()
+        .collect();
+    Ok(lines)
 }
 
 /// Why an effect waits for a person.
@@ -136,7 +146,7 @@ pub(super) fn own(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
     person: PrincipalId,
-    id: crate::domain::DecisionId,
+    id: DecisionId,
 ) -> Result<Option<Decision>, StoreError> {
     Ok(decision::find(connection, tenant, id)?.filter(|found| found.principal == person))
 }

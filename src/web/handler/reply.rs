@@ -91,7 +91,7 @@ pub(super) async fn fields(request: &HttpRequest, payload: &mut web::Payload) ->
     if request.content_type() != FORM {
         return Err(Problem::media_type(request.content_type(), FORM));
     }
-    let body = http::bytes_up_to(payload, LARGEST_FORM_BYTES).await?;
+    let body = http::bytes_up_to(request, payload, LARGEST_FORM_BYTES).await?;
     let unreadable = || {
         Problem::unreadable(crate::domain::Malformed::whole(
             "the form is not written as a browser writes one",
