@@ -345,4 +345,8 @@ fn a_catalogue_that_reads_the_facts_elsewhere_takes_approvals_back(db: Db) {
     let used = agent.evaluate(&with(&action, "decision", &*decision));
     used.expect_outcome("refuse");
     assert!(used.names("approval.withdrawn"), "{}", used.text);
+    // A question that is still open shows facts that are no longer the ones that would be executed.
+    let open = escalate(&agent, &action);
+    operator.put("/v1/catalogue/money.send", &[], &entry("/sum")).expect(200);
+    member.approve(&open).expect_problem(409);
 }

@@ -13,6 +13,7 @@ both!(
     an_irreversible_intent_needs_an_idempotency_key,
     only_an_operator_writes_the_catalogue_and_faults_are_named,
     an_agents_own_word_does_not_release_what_must_be_attested,
+    a_schema_that_leads_back_into_itself_is_refused,
 );
 
 fn transfer() -> Value {
@@ -184,4 +185,13 @@ fn an_agents_own_word_does_not_release_what_must_be_attested(db: Db) {
     assert_eq!((open.len(), &open[0]["kind"]), (1, &json!("effect")), "the person says how it ended");
     let path = format!("/v1/decisions/{}/resolve", open[0]["id"].as_str().unwrap());
     assert_eq!(member.post(&path, &failed).expect(200)["status"], "resolved");
+}
+
+fn a_schema_that_leads_back_into_itself_is_refused(db: Db) {
+    let server = Server::start(db);
+    let node = json!({"type": "array", "maxItems": 1, "items": {"$ref": "#/$defs/node"}});
+    let entry = json!({"title": "deep", "effect": false, "arguments": {"type": "object",
+        "properties": {"x": {"$ref": "#/$defs/node"}}, "$defs": {"node": {"anyOf": [node, node, node]}}}});
+    let refused = server.operator().put("/v1/catalogue/deep.action", &[], &entry).expect_problem(422);
+    assert!(refused.to_string().contains("leads back into itself"), "{refused}");
 }

@@ -14,6 +14,7 @@ both!(
     a_fault_is_named_where_it_stands_and_nothing_changes,
     an_agent_reads_the_mandate_only_with_the_scope,
     a_policy_is_the_operators_and_binds_everybody,
+    a_time_that_could_not_be_read_again_is_refused,
 );
 
 fn a_version_that_is_no_longer_live_cannot_be_written_over(db: Db) {
@@ -160,4 +161,15 @@ fn a_policy_is_the_operators_and_binds_everybody(db: Db) {
     let answer = refused.expect_outcome("refuse");
     assert!(refused.names("P-001"), "{answer}");
     assert_eq!(answer["policy_version"], put["version"]);
+}
+
+fn a_time_that_could_not_be_read_again_is_refused(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let mut document = small_refunds();
+    document["valid"] = json!({"until": "9999-12-31T23:59:59-23:00"});
+    let tag = member.get("/v1/mandate").expect(200)["version"].to_string();
+    let refused =
+        member.put("/v1/mandate", &[("if-match", &format!("\"{tag}\""))], &document).expect_problem(422);
+    assert!(refused.to_string().contains("/valid/until"), "{refused}");
 }
