@@ -28,7 +28,7 @@ const PROBLEMS: &[(&str, &str)] = &[
     ("media-type", "The body's media type is not taken here."),
     ("too-large", "The body is larger than 64 KiB."),
     ("too-slow", "The body did not arrive in time."),
-    ("too-many", "Too many tries: wait as long as Retry-After says."),
+    ("too-many", "Too many tries, or too many at once: wait as long as Retry-After says."),
     (
         "log-unavailable",
         "The call could not be recorded, and without a record there is no answer: treat it as a refusal.",
