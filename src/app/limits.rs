@@ -11,9 +11,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Calls a second that one credential may make.
 const CALLS_A_SECOND: NonZeroU32 = NonZeroU32::new(5000).unwrap();
-/// Failed sign-ins an account may have in a window.
-const FAILURES_OF_ACCOUNT: u32 = 10;
-/// Failed sign-ins an address may have in a window.
+/// Failed sign-ins an account may have in a window, from one address: a stranger elsewhere closes nobody's account.
+const FAILURES_FROM_ADDRESS: u32 = 10;
+/// Failed sign-ins an account may have in a window, from anywhere.
+const FAILURES_OF_ACCOUNT: u32 = 100;
+/// Failed sign-ins an address may have in a window, over all accounts. A loopback address is a proxy on this machine:
+/// it stands for everyone and is not counted.
 const FAILURES_OF_ADDRESS: u32 = 50;
 /// How long failures count.
 const WINDOW: Duration = Duration::minutes(15);
@@ -45,6 +48,7 @@ pub struct Limits {
 /// Whose failures are counted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Failing {
+    AccountFrom(TenantSlug, String, IpAddr),
     Account(TenantSlug, String),
     Address(IpAddr),
 }
@@ -53,6 +57,7 @@ impl Failing {
     /// How many failures close it.
     const fn most(&self) -> u32 {
         match self {
+            Self::AccountFrom(..) => FAILURES_FROM_ADDRESS,
             Self::Account(..) => FAILURES_OF_ACCOUNT,
             Self::Address(_) => FAILURES_OF_ADDRESS,
         }
@@ -85,8 +90,9 @@ impl Limits {
         })
     }
 
-    /// Whether an account or address may try to sign in: failures count, successes do not.
-    pub fn may_sign_in(
+    /// Counts a try to sign in as if it failed, before the password is looked at, so that many at once cannot pass
+    /// together; [`Limits::signed_in`] takes it back.
+    pub fn try_sign_in(
         &self,
         tenant: &TenantSlug,
         email: &str,
@@ -95,8 +101,9 @@ impl Limits {
     ) -> Result<(), TooMany> {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         let has_room = make_room(&mut failures, now);
-        for who in [Failing::Account(tenant.clone(), email.to_owned()), Failing::Address(address)] {
-            let end = match failures.get(&who) {
+        let counted = counted(tenant, email, address);
+        for who in &counted {
+            let end = match failures.get(who) {
                 Some(found) if found.count >= who.most() => found.since.plus(WINDOW),
                 Some(_) => continue,
                 None if has_room => continue,
@@ -107,29 +114,31 @@ impl Limits {
                 return Err(TooMany { retry_after_seconds: end.since(now).whole_seconds().max(1) });
             }
         }
-        Ok(())
-    }
-
-    /// Counts a failed sign-in.
-    pub fn sign_in_failed(&self, tenant: &TenantSlug, email: &str, address: IpAddr, now: Timestamp) {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        let has_room = make_room(&mut failures, now);
-        for who in [Failing::Account(tenant.clone(), email.to_owned()), Failing::Address(address)] {
-            if !has_room && !failures.contains_key(&who) {
-                continue;
-            }
+        for who in counted {
             let found = failures.entry(who).or_insert(Failures { count: 0, since: now });
             if found.since.plus(WINDOW) <= now {
                 *found = Failures { count: 0, since: now };
             }
             found.count = found.count.saturating_add(1);
         }
+        Ok(())
     }
 
-    /// Forgets an account's failures: the right password was given.
-    pub fn signed_in(&self, tenant: &TenantSlug, email: &str) {
+    /// Forgets an account's failures from this address, and this try of the address: the right password was given.
+    pub fn signed_in(&self, tenant: &TenantSlug, email: &str, address: IpAddr) {
         let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        failures.remove(&Failing::Account(tenant.clone(), email.to_owned()));
+        for who in counted(tenant, email, address) {
+            match who {
+                Failing::AccountFrom(..) => {
+                    failures.remove(&who);
+                }
+                Failing::Account(..) | Failing::Address(_) => {
+                    if let Some(found) = failures.get_mut(&who) {
+                        found.count = found.count.saturating_sub(1);
+                    }
+                }
+            }
+        }
     }
 
     /// A place among the exports that run at once, kept until it is dropped.
@@ -145,9 +154,36 @@ impl Limits {
     }
 }
 
-/// Makes room for an account and an address; `false` when everything remembered is closed.
+/// What a try of an account from an address counts against.
+fn counted(tenant: &TenantSlug, email: &str, address: IpAddr) -> Vec<Failing> {
+    /// Longer ones are no addresses: they share a counter.
+    const LONGEST_EMAIL: usize = 254;
+    let email: String = email.chars().take(LONGEST_EMAIL).collect();
+    let network = network(address);
+    let mut counted = vec![
+        Failing::AccountFrom(tenant.clone(), email.clone(), network),
+        Failing::Account(tenant.clone(), email),
+    ];
+    if !network.is_loopback() {
+        counted.push(Failing::Address(network));
+    }
+    counted
+}
+
+/// Whoever has one IPv6 address has the /64 it lies in.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) if !v6.is_loopback() => {
+            let prefix = u128::from(v6) & !u128::from(u64::MAX);
+            IpAddr::from(prefix.to_be_bytes())
+        }
+        IpAddr::V4(_) | IpAddr::V6(_) => address.to_canonical(),
+    }
+}
+
+/// Makes room for all that one try counts against; `false` when everything remembered is closed.
 fn make_room(failures: &mut HashMap<Failing, Failures>, now: Timestamp) -> bool {
-    let has_room = |failures: &HashMap<Failing, Failures>| failures.len() + 2 <= MOST_REMEMBERED;
+    let has_room = |failures: &HashMap<Failing, Failures>| failures.len() + 3 <= MOST_REMEMBERED;
     if has_room(failures) {
         return true;
     }
@@ -175,80 +211,75 @@ mod tests {
     fn failures_are_counted_by_account_and_by_address() {
         let limits = Limits::default();
         let tenant: TenantSlug = "harbour".parse().unwrap();
-        let (here, there) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2]));
+        let (here, there) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
         let now = Timestamp::from_unix_seconds(1_000_000);
-        for _ in 0..FAILURES_OF_ACCOUNT {
-            assert!(limits.may_sign_in(&tenant, "a@example.test", here, now).is_ok());
-            limits.sign_in_failed(&tenant, "a@example.test", here, now);
+        let fails = |email: &str, address| limits.try_sign_in(&tenant, email, address, now).is_ok();
+        for _ in 0..FAILURES_FROM_ADDRESS {
+            assert!(fails("a@example.test", here));
         }
-        assert!(
-            limits.may_sign_in(&tenant, "a@example.test", there, now).is_err(),
-            "the account is closed everywhere"
-        );
-        assert!(limits.may_sign_in(&tenant, "b@example.test", here, now).is_ok(), "other accounts are not");
-        assert!(
-            limits.may_sign_in(&tenant, "a@example.test", there, now.plus(WINDOW)).is_ok(),
-            "for a while"
-        );
+        assert!(!fails("a@example.test", here), "closed for this address");
+        assert!(fails("a@example.test", there), "and not for its owner elsewhere");
+        assert!(fails("b@example.test", here), "nor are other accounts");
+        let later = now.plus(WINDOW);
+        assert!(limits.try_sign_in(&tenant, "a@example.test", here, later).is_ok(), "for a while");
         for number in 0..FAILURES_OF_ADDRESS {
-            limits.sign_in_failed(&tenant, &format!("{number}@example.test"), there, now);
+            fails(&format!("{number}@example.test"), there);
         }
-        assert!(
-            limits.may_sign_in(&tenant, "new@example.test", there, now).is_err(),
-            "one address is closed for all"
-        );
+        assert!(!fails("new@example.test", there), "one address is closed for all");
+        let proxy = IpAddr::from([127, 0, 0, 1]);
+        for number in 0..FAILURES_OF_ADDRESS {
+            fails(&format!("x{number}@example.test"), proxy);
+        }
+        assert!(fails("new@example.test", proxy), "a proxy stands for everyone");
     }
 
-    /// An address of its own for every 40 failures, so that no address is closed.
-    fn fail_often(limits: &Limits, tenant: &TenantSlug, names: usize, each: u32, now: Timestamp) {
-        for number in 0..names {
-            let address = IpAddr::from(u32::try_from(0x0a00_0000 + number * 10 / 40).unwrap().to_be_bytes());
-            for _ in 0..each {
-                limits.sign_in_failed(tenant, &format!("{number}@flood.test"), address, now);
-            }
+    #[test]
+    fn the_right_password_takes_its_own_try_back() {
+        let limits = Limits::default();
+        let tenant: TenantSlug = "harbour".parse().unwrap();
+        let here = IpAddr::from([192, 0, 2, 1]);
+        let now = Timestamp::from_unix_seconds(1_000_000);
+        for _ in 0..3 * FAILURES_OF_ADDRESS {
+            assert!(limits.try_sign_in(&tenant, "a@example.test", here, now).is_ok());
+            limits.signed_in(&tenant, "a@example.test", here);
         }
+    }
+
+    #[test]
+    fn an_account_is_closed_everywhere_after_many_failures() {
+        let limits = Limits::default();
+        let tenant: TenantSlug = "harbour".parse().unwrap();
+        let now = Timestamp::from_unix_seconds(1_000_000);
+        let from = |host: u32| IpAddr::from(0x0a00_0000_u32.saturating_add(host).to_be_bytes());
+        for host in 0..FAILURES_OF_ACCOUNT {
+            assert!(limits.try_sign_in(&tenant, "a@example.test", from(host), now).is_ok(), "{host}");
+        }
+        assert!(limits.try_sign_in(&tenant, "a@example.test", from(FAILURES_OF_ACCOUNT), now).is_err());
+    }
+
+    #[test]
+    fn an_ipv6_network_counts_as_one_address() {
+        let one: IpAddr = "2001:db8:1:2:3::4".parse().unwrap();
+        let other: IpAddr = "2001:db8:1:2:ffff::1".parse().unwrap();
+        assert_eq!(network(one), network(other));
+        assert_ne!(network(one), network("2001:db8:1:3::1".parse().unwrap()));
     }
 
     #[test]
     fn a_flood_of_names_opens_no_account_that_is_closed() {
         let limits = Limits::default();
         let tenant: TenantSlug = "harbour".parse().unwrap();
-        let (here, there) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2]));
+        let (here, proxy) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([127, 0, 0, 1]));
         let now = Timestamp::from_unix_seconds(1_000_000);
-        for _ in 0..FAILURES_OF_ACCOUNT {
-            limits.sign_in_failed(&tenant, "a@example.test", here, now);
+        for _ in 0..FAILURES_FROM_ADDRESS {
+            limits.try_sign_in(&tenant, "a@example.test", here, now).unwrap();
         }
-        for _ in 1..FAILURES_OF_ACCOUNT {
-            limits.sign_in_failed(&tenant, "b@example.test", here, now);
+        for number in 0..MOST_REMEMBERED {
+            let _ = limits.try_sign_in(&tenant, &format!("{number}@example.test"), proxy, now);
         }
-        fail_often(&limits, &tenant, MOST_REMEMBERED + 10, 1, now.plus(Duration::seconds(1)));
-        assert!(limits.failures.lock().unwrap().len() <= MOST_REMEMBERED, "the bound holds");
-        let later = now.plus(Duration::seconds(2));
-        assert!(limits.may_sign_in(&tenant, "a@example.test", there, later).is_err(), "still closed");
-        limits.sign_in_failed(&tenant, "b@example.test", here, later);
-        assert!(
-            limits.may_sign_in(&tenant, "b@example.test", there, later).is_err(),
-            "its failures still count"
-        );
-        assert!(limits.may_sign_in(&tenant, "new@example.test", there, later).is_ok(), "others may try");
-    }
-
-    #[test]
-    fn when_everything_remembered_is_closed_nobody_new_may_guess_uncounted() {
-        let limits = Limits::default();
-        let tenant: TenantSlug = "harbour".parse().unwrap();
-        let now = Timestamp::from_unix_seconds(1_000_000);
-        let closed = Failures { count: FAILURES_OF_ACCOUNT, since: now };
-        let names = (0..MOST_REMEMBERED).map(|number| Failing::Account(tenant.clone(), number.to_string()));
-        limits.failures.lock().unwrap().extend(names.map(|who| (who, closed)));
-        let here = IpAddr::from([127, 0, 0, 1]);
-        limits.sign_in_failed(&tenant, "new@example.test", here, now);
-        assert_eq!(limits.failures.lock().unwrap().len(), MOST_REMEMBERED, "the bound holds");
-        assert!(limits.may_sign_in(&tenant, "new@example.test", here, now).is_err());
-        assert!(
-            limits.may_sign_in(&tenant, "new@example.test", here, now.plus(WINDOW)).is_ok(),
-            "for a while"
-        );
+        assert!(limits.failures.lock().unwrap().len() <= MOST_REMEMBERED);
+        assert!(limits.try_sign_in(&tenant, "a@example.test", here, now).is_err(), "still closed");
+        assert!(limits.try_sign_in(&tenant, "new@example.test", proxy, now).is_ok(), "others may try");
     }
 
     #[test]

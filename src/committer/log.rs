@@ -248,20 +248,5 @@ fn tile_root(
         place: "tiles",
         detail: format!("tile {level}/{number} is missing"),
     })?;
-    Ok(complete_root(hashes))
-}
-
-/// The root of a complete subtree, from one level of its nodes; their count is a power of two.
-fn complete_root(mut nodes: Vec<Hash>) -> Hash {
-    while nodes.len() > 1 {
-        nodes = nodes
-            .chunks(2)
-            .map(|pair| match pair {
-                [left, right] => merkle::node_hash(left, right),
-                [alone, ..] => *alone,
-                [] => Hash::ZERO,
-            })
-            .collect();
-    }
-    nodes.pop().unwrap_or(Hash::ZERO)
+    Ok(merkle::complete_root(&hashes))
 }

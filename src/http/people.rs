@@ -61,14 +61,13 @@ pub(crate) async fn start_session(
     if let Some(found) = &found {
         attribute(request, tenant, Subject::of_principal(found.id));
     }
-    app.limits.may_sign_in(tenant, &email, address, now)?;
+    app.limits.try_sign_in(tenant, &email, address, now)?;
     let stored = found.as_ref().and_then(|found| found.password.as_deref());
     let right = app.passwords.verify(password, stored).await?;
     let Some(person) = found.filter(|_| right) else {
-        app.limits.sign_in_failed(tenant, &email, address, now);
         return Err(Problem::sign_in_failed());
     };
-    app.limits.signed_in(tenant, &email);
+    app.limits.signed_in(tenant, &email, address);
     let token = Secret::generate(SecretKind::Session, entropy::bytes());
     let (id, digest) = (person.id, token.digest());
     let started =
@@ -105,11 +104,11 @@ pub(super) async fn change_password(
     let stored = app.read(move |connection| principal::find(connection, &slug, id)).await?;
     let stored = stored.and_then(|stored| stored.password);
     let address = request::address(&request);
-    app.limits.may_sign_in(&person.tenant, &person.email, address, clock::now())?;
+    app.limits.try_sign_in(&person.tenant, &person.email, address, clock::now())?;
     if !app.passwords.verify(&old, stored.as_deref()).await? {
-        app.limits.sign_in_failed(&person.tenant, &person.email, address, clock::now());
         return Err(Malformed::at("/old", "this is not the present password").into());
     }
+    app.limits.signed_in(&person.tenant, &person.email, address);
     let present = stored.unwrap_or_default();
     let hash =
         hash(&app, &new, "/new", &[&person.email, person.tenant.as_str(), person.name.as_str()]).await?;

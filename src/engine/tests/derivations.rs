@@ -195,11 +195,6 @@ fn objects_are_closed_unless_the_schema_opens_them() {
             true,
         ),
         (
-            json!({"properties": {"in": {"properties": {"in": {"$ref": "#/properties/in"}}}}}),
-            json!({"in": {"in": {"in": {"b": 1}}}}),
-            false,
-        ),
-        (
             json!({"properties": {"x": {"if": named(), "then": {"properties": {"b": {}}}}}}),
             json!({"x": {"b": 1}}),
             true,
@@ -392,4 +387,24 @@ fn a_confidence_is_compared_exactly() {
     ] {
         assert!(read_request(&json!({"intent": "x", "evidence": {"confidence": wrong}})).is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn a_schema_whose_checking_grows_without_bound_is_refused() {
+    let refused = |schema: Value| {
+        CatalogueEntry::read(&json!({"title": "t", "effect": false, "arguments": schema}))
+            .unwrap_err()
+            .to_string()
+    };
+    let linear = json!({"properties": {"in": {"properties": {"in": {"$ref": "#/properties/in"}}}}});
+    assert!(refused(linear).contains("leads back into itself"));
+    let node = json!({"type": "array", "items": {"$ref": "#/$defs/n"}});
+    let branching =
+        json!({"properties": {"x": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"anyOf": [node, node]}}});
+    assert!(refused(branching).contains("leads back into itself"));
+    // Each level refers to the next one ten times: no cycle, and 10^6 schemas all the same.
+    let level = |next: &str| json!({"anyOf": vec![json!({"$ref": next}); 5]});
+    let doubling = json!({"properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": {
+        "a": level("#/$defs/b"), "b": level("#/$defs/c"), "c": level("#/$defs/d"), "d": level("#/$defs/e"), "e": {"type": "string"}}});
+    assert!(refused(doubling).contains("with its references followed"));
 }
