@@ -14,6 +14,7 @@ both!(
     a_fault_is_named_where_it_stands_and_nothing_changes,
     an_agent_reads_the_mandate_only_with_the_scope,
     a_policy_is_the_operators_and_binds_everybody,
+    a_policy_that_is_no_longer_live_cannot_be_written_over,
 );
 
 fn a_version_that_is_no_longer_live_cannot_be_written_over(db: Db) {
@@ -160,4 +161,20 @@ fn a_policy_is_the_operators_and_binds_everybody(db: Db) {
     let answer = refused.expect_outcome("refuse");
     assert!(refused.names("P-001"), "{answer}");
     assert_eq!(answer["policy_version"], put["version"]);
+}
+
+fn a_policy_that_is_no_longer_live_cannot_be_written_over(db: Db) {
+    let server = Server::start(db);
+    let operator = server.operator();
+    let refusing = json!({"clauses": [{"id": "P-001", "intent": "payments.*", "effect": "refuse"}]});
+    let seen = operator.get("/v1/policy").header("etag").unwrap().to_owned();
+    operator.put("/v1/policy", &[], &refusing).expect_problem(428);
+    operator.put("/v1/policy", &[("if-match", &seen)], &refusing).expect(200);
+    let problem = operator.put("/v1/policy", &[("if-match", &seen)], &json!({"clauses": []})).expect_problem(412);
+    assert_eq!(problem["live_version"], 2, "{problem}");
+    for wrong in ["*", "2", "\"x\"", "W/\"2\""] {
+        operator.put("/v1/policy", &[("if-match", wrong)], &refusing).expect_problem(422);
+    }
+    assert_eq!(operator.get("/v1/policy").expect(200)["version"], 2);
+    assert_eq!(operator.all("/v1/policy/versions").len(), 2);
 }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 both!(a_locked_database_refuses_and_the_gap_is_recorded, a_gap_is_recorded_by_the_next_process_after_a_crash);
 
 /// Holds the lock that every batch needs, until told to stop.
-fn locked<T>(store: &Store, during: impl FnOnce() -> T) -> T {
+pub(crate) fn locked<T>(store: &Store, during: impl FnOnce() -> T) -> T {
     let (lock, unlock) = match store {
         Store::Sqlite(_) => ("BEGIN EXCLUSIVE", "ROLLBACK"),
         Store::Postgres { .. } => ("BEGIN; LOCK TABLE heads IN EXCLUSIVE MODE", "ROLLBACK"),
