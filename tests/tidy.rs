@@ -24,7 +24,11 @@ const HEIGHTS: [(&str, u32); 14] = [
 ];
 
 /// Layers of one height that one of them may use all the same, and why.
-const NEIGHBOURS: [(&str, &str); 1] = [("screening", "crypto")]; // both serve what is above, hashes are needed in both
+const NEIGHBOURS: [(&str, &str); 3] = [
+    ("screening", "crypto"), // both serve what is above, hashes are needed in both
+    ("http", "web"),         // one server answers both
+    ("web", "http"),         // a page acts as the wire does
+];
 
 /// The files that may read each clock.
 const CLOCKS: [(&str, &[&str]); 3] = [

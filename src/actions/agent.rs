@@ -20,6 +20,7 @@ pub fn create(
     name: Label,
     kind: AgentKind,
 ) -> Result<(Agent, Arc<StoredReceipt>), Error> {
+    person.require_session(books)?;
     let agent = Agent {
         tenant: books.slug().clone(),
         id: books.new_id(AgentId::new),

@@ -19,6 +19,11 @@ impl Links {
         Self { base: base.trim_end_matches('/').into() }
     }
 
+    /// The public address, without a trailing slash.
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
     /// The page that shows a decision.
     pub fn page(&self, id: DecisionId) -> String {
         format!("{}/queue/{id}", self.base)

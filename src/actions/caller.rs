@@ -1,12 +1,14 @@
 //! Who acts. A permission is a type here: an argument of type [`Operator`] is the check.
 
 use super::Error;
+use crate::committer::Books;
 use crate::domain::Duration;
 use crate::domain::{
     AgentId, CredentialId, Hash, Label, PrincipalId, Role, Roles, Scope, Scopes, TenantSlug, Timestamp,
 };
 use crate::storage::access::Subject;
 use crate::storage::principal::PasswordSetBy;
+use crate::storage::session;
 
 /// How long after signing in a person may widen, approve above a threshold, or enrol.
 pub const FRESH: Duration = Duration::minutes(5);
@@ -43,6 +45,14 @@ impl Person {
         if self.is_fresh(now) { Ok(()) } else { Err(Error::StepUp { act }) }
     }
 
+    /// Refuses an act whose session ended while it waited: signing out and changing the password come first.
+    pub fn require_session(&self, books: &mut Books<'_>) -> Result<(), Error> {
+        match session::find(books.connection(), self.session)? {
+            Some(session) if session.principal == self.id => Ok(()),
+            Some(_) | None => Err(Error::SignedOut),
+        }
+    }
+
     /// The person as operator.
     pub fn operator(self) -> Result<Operator, Error> {
         if self.roles.contains(Role::Operator) {
@@ -52,7 +62,7 @@ impl Person {
         }
     }
 
-    /// Whose log entries the person may see: their own, or the tenant's for compliance and operators.
+    /// Whose log entries the person may see: their own, or with the role compliance the tenant's.
     pub fn sees_tenant(&self) -> bool {
         self.roles.contains(Role::Compliance)
     }

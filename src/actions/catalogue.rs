@@ -3,6 +3,7 @@
 use super::Error;
 use super::caller::Operator;
 use super::recording::Content;
+use super::withdraw;
 use crate::committer::{Books, Draft};
 use crate::domain::{Chain, Intent};
 use crate::engine::CatalogueEntry;
@@ -29,6 +30,8 @@ pub fn put(
     entry: &CatalogueEntry,
     seen: Option<u64>,
 ) -> Result<Put, Error> {
+    operator.person().require_session(books)?;
+    operator.person().require_fresh(books.now(), "changing the catalogue")?;
     let now = books.now();
     let person = operator.person();
     let live = books.catalogue()?.version;
@@ -60,5 +63,6 @@ pub fn put(
     draft.catalogue_version = Some(version);
     draft.content = content.finish();
     let stored = books.record(draft)?;
+    withdraw::after_catalogue_change(books, intent)?;
     Ok(Put { version, stored })
 }

@@ -10,7 +10,7 @@ use crate::domain::{
     AgentId, AgentKind, Chain, Country, CredentialId, Duration, Hash, Label, Malformed, Scope, Scopes,
     Timestamp,
 };
-use crate::engine::CredentialClauses;
+use crate::engine::{CredentialClauses, effective_scopes};
 use crate::evidence::receipt::Kind;
 use crate::storage::agent;
 use crate::storage::credential::{self, Credential, Revoked};
@@ -25,7 +25,7 @@ pub const LONGEST_LIFETIME: Duration = Duration::days(90);
 /// How long a renewed token lives.
 pub const RENEWED_LIFETIME: Duration = Duration::minutes(10);
 /// How many live children one credential may have.
-pub const MOST_CHILDREN: usize = 16;
+pub const MOST_CHILDREN: u64 = 16;
 /// How many ancestors a credential may have.
 pub const DEEPEST: u64 = 4;
 
@@ -62,7 +62,8 @@ pub struct Given {
 }
 
 /// Gives one of the person's agents a credential.
-pub fn create(books: &mut Books<'_>, person: &Person, agent: AgentId, terms: Terms) -> Result<Given, Error> {
+pub fn create(books: &mut Books<'_>, person: &Person, agent: AgentId, terms: &Terms) -> Result<Given, Error> {
+    person.require_session(books)?;
     withhold(terms.scopes)?;
     let now = books.now();
     let (connection, slug) = books.place();
@@ -74,11 +75,11 @@ pub fn create(books: &mut Books<'_>, person: &Person, agent: AgentId, terms: Ter
     }
     let lifetime = lifetime(terms.lifetime)?;
     let expires_at = now.plus(lifetime.unwrap_or(LONGEST_LIFETIME));
-    let credential = row(books, &terms, agent.id, person.id, expires_at);
+    let credential = row(books, terms, agent.id, person.id, expires_at);
     credential::insert(books.connection(), &credential)?;
     books.authority_changed();
     let mut content = Content::default();
-    let input = input(books, Kind::CredentialCreate, &credential, &terms, &mut content);
+    let input = input(books, Kind::CredentialCreate, &credential, terms, &mut content);
     let output = json!({"id": credential.id, "expires_at": credential.expires_at});
     let mut draft =
         Draft::act(Kind::CredentialCreate, Chain::Principal(person.id), input, output).by(person.id);
@@ -92,14 +93,15 @@ pub fn create(books: &mut Books<'_>, person: &Person, agent: AgentId, terms: Ter
 }
 
 /// Derives a narrower credential for a sub-agent from the one the caller presents.
-pub fn derive(books: &mut Books<'_>, caller: &AgentCaller, terms: Terms) -> Result<Given, Error> {
+pub fn derive(books: &mut Books<'_>, caller: &AgentCaller, terms: &Terms) -> Result<Given, Error> {
     withhold(terms.scopes)?;
     let now = books.now();
     let standing = books.standing(caller.presented.credential)?.ok_or(Error::Unknown)?;
     if standing.life(now) != Life::Live {
         return Err(Error::Dead(standing.life(now)));
     }
-    let carried = standing.scopes.intersection(caller.presented.scopes);
+    let carried =
+        effective_scopes(standing.scopes.intersection(caller.presented.scopes), &standing.mandate.document);
     if !carried.contains(Scope::ActionRequest) {
         return Err(Error::InsufficientScope(Scope::ActionRequest));
     }
@@ -117,8 +119,7 @@ pub fn derive(books: &mut Books<'_>, caller: &AgentCaller, terms: Terms) -> Resu
         )));
     }
     let (connection, slug) = books.place();
-    let children = credential::children(connection, slug, parent.id)?;
-    let live = children.iter().filter(|child| child.revoked.is_none() && now < child.expires_at).count();
+    let live = credential::count_live_children(connection, slug, parent.id, now)?;
     if live >= MOST_CHILDREN {
         return Err(Error::Conflict(format!("{live} children are live, {MOST_CHILDREN} may be")));
     }
@@ -134,14 +135,15 @@ pub fn derive(books: &mut Books<'_>, caller: &AgentCaller, terms: Terms) -> Resu
         Some(lifetime) => now.plus(lifetime),
         None => latest,
     };
-    let mut credential = row(books, &terms, parent.agent, parent.principal, expires_at);
+    let mut credential = row(books, terms, parent.agent, parent.principal, expires_at);
     credential.parent = Some(parent.id);
     credential.depth = parent.depth.saturating_add(1);
-    credential.country = terms.country.or(parent.country);
+    // A child never chooses where it acts: that would widen what its parent was fixed to.
+    credential.country = parent.country;
     credential::insert(books.connection(), &credential)?;
     books.authority_changed();
     let mut content = Content::default();
-    let mut input = input(books, Kind::CredentialDerive, &credential, &terms, &mut content);
+    let mut input = input(books, Kind::CredentialDerive, &credential, terms, &mut content);
     if let Some(members) = input.as_object_mut() {
         members.insert("parent".into(), json!(parent.id));
     }

@@ -3,7 +3,7 @@
 use super::Error;
 use super::caller::AgentCaller;
 use super::recording::Content;
-use crate::committer::{Books, Draft};
+use crate::committer::{Books, Draft, Life};
 use crate::domain::{Chain, DecisionId, Duration, EffectId, Malformed};
 use crate::evidence::canonical;
 use crate::evidence::receipt::Kind;
@@ -44,6 +44,11 @@ pub fn report(
     if report.status == EffectStatus::Claimed {
         return Err(Malformed::at("/status", "`claimed` is no ending: done, failed or unknown").into());
     }
+    let standing = books.standing(caller.presented.credential)?.ok_or(Error::Unknown)?;
+    let life = standing.life(books.now());
+    if life != Life::Live {
+        return Err(Error::Dead(life));
+    }
     let (connection, slug) = books.place();
     let found = effect::find(connection, slug, id)?
         .filter(|effect| effect.credential == caller.presented.credential)
@@ -55,16 +60,21 @@ pub fn report(
     match found.status {
         EffectStatus::Claimed => {}
         EffectStatus::Done | EffectStatus::Failed | EffectStatus::Unknown => {
-            return Err(Error::Conflict(format!(
-                "effect `{id}` is {} and was reported on differently",
-                found.status
-            )));
+            return Err(Error::Conflict(match &found.reported {
+                Some(_) => format!("effect `{id}` is {} and was reported on differently", found.status),
+                None => {
+                    format!("effect `{id}` is {}: nobody reported on it by {}", found.status, found.report_by)
+                }
+            }));
         }
     }
     // An agent's own word does not release what cannot be taken back.
     let status = match report.status {
         EffectStatus::Failed if found.attested => EffectStatus::Unknown,
-        other => other,
+        status @ (EffectStatus::Claimed
+        | EffectStatus::Done
+        | EffectStatus::Failed
+        | EffectStatus::Unknown) => status,
     };
     let now = books.now();
     let (connection, slug) = books.place();

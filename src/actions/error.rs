@@ -24,6 +24,8 @@ pub enum Error {
     Dead(Life),
     /// The token belongs to nothing here: 401.
     Unknown,
+    /// The session ended while the act waited: 401.
+    SignedOut,
     /// A fresh sign-in is needed: 403 `step-up-required`.
     StepUp {
         /// What needs it.

@@ -52,14 +52,14 @@ pub fn evaluate(books: &mut Books<'_>, call: &Call) -> Result<Answer, Error> {
     let standing = admit(books, call)?;
     let request_hash = request::request_hash(books.lookup_key(), &call.described);
     if let Some(replayed) = replay::find(books, call, &standing, request_hash)? {
-        return answer_again(books, call, &standing, replayed);
+        return answer_again(books, call, &standing, &replayed);
     }
     let action = facts(&standing, call)?;
     let now = books.now();
     let clauses: Vec<_> = standing.clauses.iter().collect();
     let verdict = engine::decide(&standing.view(&clauses, call.presented.scopes), &action, now);
     let settled = settle(books, call, &standing, verdict, request_hash)?;
-    record(books, call, &standing, &action, settled, request_hash)
+    record(books, call, &standing, &action, &settled, request_hash)
 }
 
 /// What must hold before the engine is asked: the credential lives, carries the scope, and is who the call says.
@@ -235,7 +235,7 @@ fn record(
     call: &Call,
     standing: &Standing,
     action: &Action,
-    settled: Settled,
+    settled: &Settled,
     request_hash: Hash,
 ) -> Result<Answer, Error> {
     let now = books.now();
@@ -244,7 +244,7 @@ fn record(
         DecisionUse::Pending(ref pending) => Some((pending.id, pending.expires_at)),
         DecisionUse::None | DecisionUse::Approved(_) => None,
     };
-    let claimed = claim(books, standing, action, &settled, call.key.as_deref());
+    let claimed = claim(books, standing, action, settled, call.key.as_deref());
     let mut output = json!({
         "outcome": settled.outcome,
         "reason": settled.reason,
@@ -281,9 +281,14 @@ fn record(
         let answered = Answered {
             request_hash,
             log_index: stored.log_index,
-            effect: claimed.map(|effect| effect.id),
+            effect: claimed.as_ref().map(|effect| effect.id),
             answered_at: now,
-            expires_at: now.plus(KEY_LIFETIME),
+            // What let an effect happen blocks its repetition for as long as the credential can repeat it.
+            expires_at: if claimed.is_some() {
+                standing.credential.expires_at
+            } else {
+                now.plus(KEY_LIFETIME)
+            },
         };
         let (connection, slug) = books.place();
         idempotency::put(connection, slug, call.presented.credential, key, &answered)?;
@@ -439,7 +444,7 @@ fn answer_again(
     books: &mut Books<'_>,
     call: &Call,
     standing: &Standing,
-    replayed: Replayed,
+    replayed: &Replayed,
 ) -> Result<Answer, Error> {
     let first = replayed.first.clone();
     let mut content = Content::default();
@@ -474,7 +479,7 @@ fn answer_again(
     draft.intent = Some(call.described.intent.clone());
     draft.content = content.finish();
     let stored = books.record(draft)?;
-    Ok(match replayed.refusal {
+    Ok(match &replayed.refusal {
         None => Answer { stored: first, is_replay: true },
         Some(_) => Answer { stored, is_replay: false },
     })

@@ -5,7 +5,7 @@ use super::caller::Person;
 use super::recording::Content;
 use super::withdraw;
 use crate::committer::{Books, Draft};
-use crate::domain::{Chain, MandateId};
+use crate::domain::{Chain, MandateId, Scopes};
 use crate::engine::{Change, MandateDocument, Warning, check_mandate, compare};
 use crate::evidence::receipt::Kind;
 use crate::storage::mandate::{self, MandateVersion};
@@ -40,7 +40,10 @@ pub fn put(
     let now = books.now();
     let change = compare(&live.document, document);
     match change {
-        Change::Widened | Change::Mixed => person.require_fresh(now, "widening a mandate")?,
+        Change::Widened | Change::Mixed => {
+            person.require_session(books)?;
+            person.require_fresh(now, "widening a mandate")?;
+        }
         Change::Narrowed | Change::Unchanged => {}
     }
     let version = live.version.saturating_add(1);
@@ -66,6 +69,13 @@ pub fn put(
         Change::Widened | Change::Unchanged => {}
     }
     Ok(Put { version, change, warnings, stored })
+}
+
+/// Takes every scope away, whatever version is live: from the next call on every agent is refused.
+pub fn stop(books: &mut Books<'_>, person: &Person) -> Result<Put, Error> {
+    let live = books.mandate(person.id)?;
+    let stopped = MandateDocument { scopes: Scopes::NONE, ..live.document.clone() };
+    put(books, person, live.version, &stopped)
 }
 
 fn record(

@@ -31,6 +31,7 @@ pub fn put(
     seen: u64,
     document: &PolicyDocument,
 ) -> Result<Put, Error> {
+    operator.person().require_session(books)?;
     let live = books.policy()?;
     if live.version != seen {
         return Err(Error::Stale { live: live.version });
@@ -69,7 +70,7 @@ pub fn put(
     let stored = books.record(draft)?;
     match change {
         Change::Narrowed | Change::Mixed => {
-            withdraw::after_narrowing(books, None, "the policy was narrowed")?
+            withdraw::after_narrowing(books, None, "the policy was narrowed")?;
         }
         Change::Widened | Change::Unchanged => {}
     }

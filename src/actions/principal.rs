@@ -33,6 +33,7 @@ pub fn create(
     operator: &Operator,
     new: NewPrincipal,
 ) -> Result<(Principal, Arc<StoredReceipt>), Error> {
+    operator.person().require_session(books)?;
     let (connection, slug) = books.place();
     if principal::find_by_email(connection, slug, &new.email)?.is_some() {
         return Err(Error::Conflict("somebody of that address is registered already".into()));
@@ -89,15 +90,16 @@ pub(super) fn add(
     Ok(person)
 }
 
-/// Replaces the person's own password and ends their other sessions.
+/// Replaces the person's own password, whose hash was `present` when it was checked, and ends their other sessions.
 pub fn change_password(
     books: &mut Books<'_>,
     person: &Person,
+    present: &str,
     hash: &str,
 ) -> Result<Arc<StoredReceipt>, Error> {
     let (connection, slug) = books.place();
-    if !principal::set_password(connection, slug, person.id, hash, PasswordSetBy::Person)? {
-        return Err(Error::NotFound("person"));
+    if !principal::set_password(connection, slug, person.id, present, hash, PasswordSetBy::Person)? {
+        return Err(Error::Conflict("the password was changed at this moment".into()));
     }
     let ended = session::delete_others(connection, slug, person.id, person.session)?;
     let input =

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 /// How many minutes one job closes.
 const MOST_MINUTES: i64 = 500;
 
-/// Ends a decision whose time is over.
-pub fn expire(books: &mut Books<'_>, id: DecisionId) -> Result<(), Error> {
+/// Ends a decision whose time is over; `false` if it is not, by the books' clock.
+pub fn expire(books: &mut Books<'_>, id: DecisionId) -> Result<bool, Error> {
     let now = books.now();
     let (connection, slug) = books.place();
-    let Some(found) = decision::find(connection, slug, id)? else { return Ok(()) };
+    let Some(found) = decision::find(connection, slug, id)? else { return Ok(false) };
     let over = match found.status {
         DecisionStatus::Open => found.kind == DecisionKind::Action && found.expires_at <= now,
         DecisionStatus::Approved => found.approved_until.is_some_and(|until| until <= now),
@@ -27,7 +27,7 @@ pub fn expire(books: &mut Books<'_>, id: DecisionId) -> Result<(), Error> {
         | DecisionStatus::Resolved => false,
     };
     if !over || !decision::turn(connection, slug, id, found.status, &Turn::Expired, now)? {
-        return Ok(());
+        return Ok(false);
     }
     let reason = match found.status {
         DecisionStatus::Approved => "the approval was not used in time",
@@ -38,21 +38,24 @@ pub fn expire(books: &mut Books<'_>, id: DecisionId) -> Result<(), Error> {
         | DecisionStatus::Used
         | DecisionStatus::Resolved => "nobody decided in time",
     };
-    withdraw::end(books, &found, Kind::DecisionExpire, DecisionStatus::Expired, reason)
+    withdraw::end(books, &found, Kind::DecisionExpire, DecisionStatus::Expired, reason)?;
+    Ok(true)
 }
 
-/// Says of an effect nobody reported on that nobody knows.
-pub fn overdue(books: &mut Books<'_>, id: EffectId) -> Result<(), Error> {
+/// Says of an effect nobody reported on that nobody knows; `false` if its time is not over, by the books' clock.
+pub fn overdue(books: &mut Books<'_>, id: EffectId) -> Result<bool, Error> {
     let now = books.now();
     let (connection, slug) = books.place();
     match effect::find(connection, slug, id)? {
-        Some(found) if found.report_by <= now => effects::overdue(books, &found),
-        Some(_) | None => Ok(()),
+        Some(found) if found.report_by <= now => effects::overdue(books, &found).map(|()| true),
+        Some(_) | None => Ok(false),
     }
 }
 
 /// Writes the leaf of every minute before this one that has none yet; `true` if more are left.
 pub fn close_minutes(books: &mut Books<'_>, until: i64) -> Result<bool, Error> {
+    // This node's clock may be ahead of the books': the present minute stays open.
+    let until = until.min(books.now().minute());
     let (connection, slug) = books.place();
     let open = access::open_minutes(connection, slug, until, MOST_MINUTES)?;
     for minute in &open {
@@ -103,8 +106,8 @@ fn close_minute(books: &mut Books<'_>, minute: &Minute) -> Result<(), Error> {
 /// Forgets keys and sessions whose time is over. Receipts are never among what is forgotten.
 pub fn tidy(books: &mut Books<'_>) -> Result<(), Error> {
     let now = books.now();
-    let connection = books.connection();
-    idempotency::delete_expired(connection, now)?;
-    session::delete_idle_since(connection, now.minus(super::session::LONGEST))?;
+    let (connection, slug) = books.place();
+    idempotency::delete_expired(connection, slug, now)?;
+    session::delete_idle_since(connection, slug, now.minus(super::session::LONGEST))?;
     Ok(())
 }

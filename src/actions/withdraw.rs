@@ -3,7 +3,7 @@
 use super::Error;
 use super::request::described_again;
 use crate::committer::{Books, Draft, Life};
-use crate::domain::{Chain, CredentialId, Outcome, PrincipalId, Scopes};
+use crate::domain::{Chain, CredentialId, Intent, Outcome, PrincipalId, Scopes};
 use crate::engine::{self, Action, Verdict};
 use crate::evidence::receipt::Kind;
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Turn};
@@ -61,13 +61,33 @@ pub(super) fn after_narrowing(
     reason: &'static str,
 ) -> Result<(), Error> {
     let (connection, slug) = books.place();
-    for pending in decision::undecided(connection, slug, principal)? {
-        let refused = match pending.status {
+    let undecided = decision::undecided(connection, slug, principal)?;
+    withdraw_where_due(books, &undecided, reason)
+}
+
+/// After the catalogue says something else of an intent: what was shown, or approved, were facts read in another way,
+/// so both the questions and the answers about it are taken back.
+pub(super) fn after_catalogue_change(books: &mut Books<'_>, intent: &Intent) -> Result<(), Error> {
+    let (connection, slug) = books.place();
+    let mut undecided = decision::undecided(connection, slug, None)?;
+    undecided.retain(|decision| decision.intent == *intent && decision.kind == DecisionKind::Action);
+    for pending in &undecided {
+        withdraw(books, pending, "the catalogue says something else of the intent")?;
+    }
+    Ok(())
+}
+
+fn withdraw_where_due(
+    books: &mut Books<'_>,
+    undecided: &[Decision],
+    reason: &'static str,
+) -> Result<(), Error> {
+    for pending in undecided.iter().filter(|pending| pending.kind == DecisionKind::Action) {
+        let due = match pending.status {
             DecisionStatus::Approved => true,
-            DecisionStatus::Open => match (pending.kind, reconsider(books, &pending)?) {
-                (DecisionKind::Effect, _) => false,
-                (DecisionKind::Action, Reconsidered::Verdict(verdict)) => verdict.outcome == Outcome::Refuse,
-                (DecisionKind::Action, Reconsidered::Gone(_)) => true,
+            DecisionStatus::Open => match reconsider(books, pending)? {
+                Reconsidered::Verdict(verdict) => verdict.outcome == Outcome::Refuse,
+                Reconsidered::Gone(_) => true,
             },
             DecisionStatus::Declined
             | DecisionStatus::Expired
@@ -75,8 +95,8 @@ pub(super) fn after_narrowing(
             | DecisionStatus::Used
             | DecisionStatus::Resolved => false,
         };
-        if refused {
-            withdraw(books, &pending, reason)?;
+        if due {
+            withdraw(books, pending, reason)?;
         }
     }
     Ok(())

@@ -174,8 +174,8 @@ impl App {
         if let Some(claims) = self.tokens.get(&digest, epoch, now) {
             return Ok(claims);
         }
-        let verified = verifier.verify(token, now).map_err(|error| dead_token(&error))?;
-        let claims = Arc::new(verified.typed().map_err(|error| unattributable(&error))?);
+        let genuine = verifier.verify(token, now).map_err(|error| dead_token(&error))?;
+        let claims = Arc::new(genuine.typed().map_err(|error| unattributable(&error))?);
         self.tokens.put(digest, epoch, claims.clone());
         Ok(claims)
     }
@@ -191,9 +191,21 @@ impl App {
         if now.since(loaded_at).whole_milliseconds() < RELOAD_EVERY_MILLISECONDS {
             return Ok(None);
         }
+        // Whoever comes first marks the time, so that one caller reads and nobody waits under the lock.
+        {
+            let mut verifiers = self.verifiers.write().unwrap_or_else(PoisonError::into_inner);
+            if now.since(verifiers.loaded_at).whole_milliseconds() < RELOAD_EVERY_MILLISECONDS {
+                return Ok(None);
+            }
+            verifiers.loaded_at = now;
+        }
+        let loaded = Verifiers::load(&mut *self.readers.get()?)?;
         let mut verifiers = self.verifiers.write().unwrap_or_else(PoisonError::into_inner);
-        let epoch = verifiers.epoch;
-        *verifiers = Verifiers { epoch: epoch + 1, ..Verifiers::load(&mut *self.readers.get()?)? };
+        // Another epoch voids every cached token: only another set of keys is worth that.
+        let same = loaded.by_key.len() == verifiers.by_key.len()
+            && loaded.by_key.keys().all(|key| verifiers.by_key.contains_key(key));
+        let epoch = verifiers.epoch.saturating_add(u64::from(!same));
+        *verifiers = Verifiers { epoch, ..loaded };
         Ok(verifiers.by_key.get(kid).map(|verifier| (verifier.clone(), verifiers.epoch)))
     }
 
@@ -243,23 +255,15 @@ fn live_credential(
     if agent.id != presented.agent {
         return Ok(None);
     }
-    let mut line = vec![credential.clone()];
-    while let Some(parent) = line.last().and_then(|last| last.parent) {
+    let mut ancestry = vec![credential.clone()];
+    while let Some(parent) = ancestry.last().and_then(|last| last.parent) {
         match storage::credential::find(connection, tenant, parent)? {
-            Some(ancestor) => line.push(ancestor),
+            Some(ancestor) => ancestry.push(ancestor),
             None => return Ok(None),
         }
     }
-    let now = clock::now();
-    let revoked = line.iter().filter_map(|one| one.revoked.as_ref().map(|revoked| revoked.at)).min();
-    let expires = line.iter().map(|one| one.expires_at).min();
-    let life = match (agent.retired_at, revoked, expires) {
-        (Some(at), _, _) => Life::Retired { at },
-        (None, Some(at), _) => Life::Revoked { at },
-        (None, None, Some(at)) if at <= now => Life::Expired { at },
-        (None, None, _) => Life::Live,
-    };
-    let carried = line.iter().fold(presented.scopes, |scopes, one| scopes.intersection(one.scopes));
+    let life = Life::of(&agent, ancestry.iter(), clock::now());
+    let carried = ancestry.iter().fold(presented.scopes, |scopes, one| scopes.intersection(one.scopes));
     let mandate = storage::mandate::live(connection, tenant, credential.principal)?;
     let document = mandate
         .and_then(|mandate| serde_json::from_str(&mandate.document).ok())

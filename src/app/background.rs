@@ -17,7 +17,7 @@ const TICK: Wait = Wait::from_secs(5);
 const TIDY_EVERY: Duration = Duration::minutes(10);
 /// How much is swept in one go.
 const MOST_AT_ONCE: i64 = 200;
-/// After how many new receipts the write-ahead log is moved.
+/// After how many new receipts, or batches, the write-ahead log is moved.
 const CHECKPOINT_AFTER: u64 = 2000;
 /// How often that is looked at.
 const CHECKPOINT_TICK: Wait = Wait::from_millis(250);
@@ -66,7 +66,7 @@ async fn sweep_always(app: Arc<App>) {
             tidied = now;
             app.limits.tidy();
             for tenant in tenants(&app).await.unwrap_or_default() {
-                run(&app, tenant, sweep::tidy).await;
+                run(&app, tenant, |books| sweep::tidy(books).map(|()| false)).await;
             }
         }
         tokio::time::sleep(pause(&app, now).await).await;
@@ -110,45 +110,54 @@ async fn sweep_once(app: &Arc<App>) -> Result<bool, StoreError> {
             ))
         })
         .await?;
-    let busy = !decisions.is_empty() || !effects.is_empty();
+    let (mut turned, mut more) = (false, false);
     for (tenant, id) in decisions {
-        run(app, tenant, move |books| sweep::expire(books, id)).await;
+        turned |= run(app, tenant, move |books| sweep::expire(books, id)).await;
     }
     for (tenant, id) in effects {
-        run(app, tenant, move |books| sweep::overdue(books, id)).await;
+        turned |= run(app, tenant, move |books| sweep::overdue(books, id)).await;
     }
     for tenant in minutes {
-        run(app, tenant, move |books| sweep::close_minutes(books, now.minute()).map(|_| ())).await;
+        more |= run(app, tenant, move |books| sweep::close_minutes(books, now.minute())).await;
     }
-    if busy {
+    if turned {
         app.decisions_changed();
     }
-    Ok(busy)
+    Ok(turned || more)
 }
 
+/// Runs one thing that is due; `true` if it changed something, or says that more is left.
 async fn run(
     app: &App,
     tenant: TenantSlug,
-    action: impl FnOnce(&mut Books<'_>) -> Result<(), Error> + Send + 'static,
-) {
+    action: impl FnOnce(&mut Books<'_>) -> Result<bool, Error> + Send + 'static,
+) -> bool {
     match app.committer.upkeep(tenant, action).await {
-        Ok(Ok(_)) => {}
-        Ok(Err(error)) => tracing::warn!(?error, "something due was refused"),
-        Err(why) => tracing::warn!(?why, "something due could not be recorded; it is tried again"),
+        Ok(Ok(sealed)) => sealed.value,
+        Ok(Err(error)) => {
+            tracing::warn!(?error, "something due was refused");
+            false
+        }
+        Err(why) => {
+            tracing::warn!(?why, "something due could not be recorded; it is tried again");
+            false
+        }
     }
 }
 
 /// Moves the write-ahead log into the database on a thread of its own, so that no batch waits for it.
 async fn move_log_always(app: Arc<App>, database: Database) {
-    let mut moved_at = 0;
+    let mut moved_at = (0, 0);
     let mut connection = None;
     loop {
         tokio::time::sleep(CHECKPOINT_TICK).await;
-        let receipts = app.committer.status().receipts();
-        if receipts.saturating_sub(moved_at) < CHECKPOINT_AFTER {
+        let status = app.committer.status();
+        let now = (status.receipts(), status.batches());
+        let due = now.0.saturating_sub(moved_at.0) >= CHECKPOINT_AFTER
+            || now.1.saturating_sub(moved_at.1) >= CHECKPOINT_AFTER;
+        if !due {
             continue;
         }
-        moved_at = receipts;
         let (database, taken) = (database.clone(), connection.take());
         let moved = tokio::task::spawn_blocking(move || -> Result<_, StoreError> {
             let mut writer = match taken {
@@ -160,7 +169,10 @@ async fn move_log_always(app: Arc<App>, database: Database) {
         })
         .await;
         match moved {
-            Ok(Ok(writer)) => connection = Some(writer),
+            Ok(Ok(writer)) => {
+                connection = Some(writer);
+                moved_at = now;
+            }
             Ok(Err(error)) => tracing::warn!(%error, "the write-ahead log was not moved; it is tried again"),
             Err(error) => tracing::warn!(%error, "moving the write-ahead log ended early"),
         }

@@ -15,8 +15,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// How many receipts are read at once.
-const PAGE: i64 = 256;
+/// How many receipts are read at once, and then wait in memory for whoever takes the export.
+const PAGE: i64 = 64;
 
 /// In which form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,10 +90,9 @@ pub type Sink<'a> = dyn FnMut(Vec<u8>) -> bool + 'a;
 
 /// Writes the export piece by piece. Blocks; `runtime` records the manifest.
 pub fn export(app: &App, asked: &Asked, runtime: &Handle, sink: &mut Sink<'_>) -> Result<u64, ExportError> {
-    let mut connection = app.readers.get()?;
     match asked.format {
-        Format::JsonLines => json_lines(app, &mut connection, asked, runtime, sink),
-        Format::Csv => table(app, &mut connection, asked, runtime, sink),
+        Format::JsonLines => json_lines(app, asked, runtime, sink),
+        Format::Csv => table(app, asked, runtime, sink),
     }
 }
 
@@ -116,35 +115,41 @@ fn window(connection: &mut AnyConnection, asked: &Asked, size: u64) -> Result<(u
     Ok((from, until.min(end)))
 }
 
-/// Calls `each` with every receipt of the window, in order.
+/// Writes every receipt of the window, in order, into pieces of a page each.
+///
+/// A page is read on a connection of its own, given back before the piece leaves: whoever takes the export slowly
+/// keeps no connection from others.
 fn each_receipt(
-    connection: &mut AnyConnection,
+    app: &App,
     asked: &Asked,
     size: u64,
-    mut each: impl FnMut(&mut AnyConnection, &StoredReceipt) -> Result<(), ExportError>,
+    sink: &mut Sink<'_>,
+    mut write: impl FnMut(&mut AnyConnection, &StoredReceipt, &mut Vec<u8>) -> Result<(), ExportError>,
 ) -> Result<(), ExportError> {
     let chain = Chain::Credential(asked.credential);
-    let (mut next, end) = window(connection, asked, size)?;
+    let (mut next, end) = window(&mut *app.readers.get()?, asked, size)?;
     while next < end {
-        let page = storage::receipt::of_chain(connection, &asked.tenant, &chain, next, PAGE)?;
-        let Some(last) = page.last() else { break };
-        let after = last.body.seq.saturating_add(1);
-        for stored in page.iter().filter(|stored| stored.body.seq < end) {
-            each(connection, stored)?;
+        let mut piece = Vec::new();
+        {
+            let mut connection = app.readers.get()?;
+            let page = storage::receipt::of_chain(&mut connection, &asked.tenant, &chain, next, PAGE)?;
+            let Some(last) = page.last() else { break };
+            next = last.body.seq.saturating_add(1);
+            for stored in page.iter().filter(|stored| stored.body.seq < end) {
+                write(&mut connection, stored, &mut piece)?;
+            }
         }
-        next = after;
+        give(sink, piece)?;
     }
     Ok(())
 }
 
-fn json_lines(
-    app: &App,
-    connection: &mut AnyConnection,
-    asked: &Asked,
-    runtime: &Handle,
-    sink: &mut Sink<'_>,
-) -> Result<u64, ExportError> {
-    let mut tree = Tree::now(connection, &asked.tenant)?
+fn give(sink: &mut Sink<'_>, piece: Vec<u8>) -> Result<(), ExportError> {
+    if piece.is_empty() || sink(piece) { Ok(()) } else { Err(ExportError::Gone) }
+}
+
+fn json_lines(app: &App, asked: &Asked, runtime: &Handle, sink: &mut Sink<'_>) -> Result<u64, ExportError> {
+    let mut tree = Tree::now(&mut *app.readers.get()?, &asked.tenant)?
         .ok_or_else(|| StoreError::Failed(format!("there is no tenant `{}`", asked.tenant)))?;
     let export = ExportId::new(clock::now(), entropy::bytes());
     let header = Header {
@@ -160,25 +165,23 @@ fn json_lines(
         root: tree.root(),
         checkpoint: tree.checkpoint().into(),
     };
-    let mut piece = Vec::new();
-    let mut exporter = Exporter::begin(&header, &mut piece);
+    let mut first = Vec::new();
+    let mut exporter = Exporter::begin(&header, &mut first);
+    give(sink, first)?;
     let mut count = 0;
-    each_receipt(connection, asked, tree.size(), |connection, stored| {
+    each_receipt(app, asked, tree.size(), sink, |connection, stored, piece| {
         let receipt = tree.receipt(connection, stored)?;
-        let documents = Documents::of(stored)?;
-        exporter.line(documents.line(receipt), &mut piece);
+        exporter.line(Documents::of(stored)?.line(receipt), piece);
         count += 1;
-        if piece.len() >= 32 * 1024 && !sink(std::mem::take(&mut piece)) {
-            return Err(ExportError::Gone);
-        }
         Ok(())
     })?;
     let sealed = record(app, asked, export, exporter.manifest().to_json(), runtime)?;
     let receipt =
         sealed.receipt(&sealed.value).ok_or_else(|| ExportError::Manifest("it has no path".into()))?;
-    let documents = Documents::of(&sealed.value)?;
-    exporter.end(documents.line(receipt), &mut piece);
-    if sink(piece) { Ok(count) } else { Err(ExportError::Gone) }
+    let mut last = Vec::new();
+    exporter.end(Documents::of(&sealed.value)?.line(receipt), &mut last);
+    give(sink, last)?;
+    Ok(count)
 }
 
 fn record(
@@ -253,45 +256,28 @@ const COLUMNS: [&str; 17] = [
     "hash",
 ];
 
-fn table(
-    app: &App,
-    connection: &mut AnyConnection,
-    asked: &Asked,
-    runtime: &Handle,
-    sink: &mut Sink<'_>,
-) -> Result<u64, ExportError> {
-    let size = storage::head::find(connection, &asked.tenant)?.map_or(0, |head| head.size);
-    let failed = |error: csv::Error| ExportError::Store(StoreError::Failed(error.to_string()));
-    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
-    writer.write_record(COLUMNS).map_err(failed)?;
+fn table(app: &App, asked: &Asked, runtime: &Handle, sink: &mut Sink<'_>) -> Result<u64, ExportError> {
+    let head = storage::head::find(&mut *app.readers.get()?, &asked.tenant)?;
+    give(sink, record_of(COLUMNS)?)?;
     let (mut count, mut first, mut last) = (0u64, None, None);
-    each_receipt(connection, asked, size, |_, stored| {
-        writer.write_record(row(stored)?.map(|cell| defuse(&cell))).map_err(failed)?;
+    each_receipt(app, asked, head.map_or(0, |head| head.size), sink, |_, stored, piece| {
+        piece.extend(record_of(row(stored)?.map(|cell| defuse(&cell)))?);
         count += 1;
         first = first.or(Some(stored.hash));
         last = Some(stored.hash);
-        if writer.get_ref().len() >= 32 * 1024 {
-            let full = std::mem::replace(
-                &mut writer,
-                csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new()),
-            );
-            let piece = full.into_inner().map_err(|error| StoreError::Failed(error.to_string()))?;
-            if !sink(piece) {
-                return Err(ExportError::Gone);
-            }
-        }
         Ok(())
     })?;
     let export = ExportId::new(clock::now(), entropy::bytes());
-    record(
-        app,
-        asked,
-        export,
-        json!({"export": export, "lines": count, "first": first, "last": last}),
-        runtime,
-    )?;
-    let piece = writer.into_inner().map_err(|error| StoreError::Failed(error.to_string()))?;
-    if sink(piece) { Ok(count) } else { Err(ExportError::Gone) }
+    let manifest = json!({"export": export, "lines": count, "first": first, "last": last});
+    record(app, asked, export, manifest, runtime)?;
+    Ok(count)
+}
+
+/// One record of a table, with its line's end.
+fn record_of(cells: [impl AsRef<[u8]>; 17]) -> Result<Vec<u8>, StoreError> {
+    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+    writer.write_record(cells).map_err(|error| StoreError::Failed(error.to_string()))?;
+    writer.into_inner().map_err(|error| StoreError::Failed(error.to_string()))
 }
 
 fn row(stored: &StoredReceipt) -> Result<[String; 17], StoreError> {

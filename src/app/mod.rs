@@ -75,7 +75,9 @@ impl App {
         let key_file = DataDirectory::master_key_file(&settings.data_dir);
         if !key_file.exists() {
             let shown = settings.data_dir.display();
-            return Err(StartError::Other(format!("`{shown}` is not set up: run `procura setup --data-dir {shown} …` first")));
+            return Err(StartError::Other(format!(
+                "`{shown}` is not set up: run `procura setup --data-dir {shown} …` first"
+            )));
         }
         let master = MasterKey::read(&key_file)?;
         let mut writer = settings.database.open_writer()?;

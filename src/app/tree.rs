@@ -113,7 +113,7 @@ impl Tree {
             place: "tiles",
             detail: format!("tile {tile_level}/{tile} has {} hashes", hashes.len()),
         })?;
-        Ok(merkle_root_of(nodes))
+        Ok(merkle::complete_root(nodes))
     }
 
     /// A tile's hashes: read when full, computed from what lies below it at the right edge.
@@ -152,19 +152,7 @@ impl Tree {
         }
         let complete = self.size.checked_shr(8 * level).unwrap_or(0);
         (first..end.min(complete))
-            .map(|below| self.tile(connection, level - 1, below).map(|tile| merkle_root_of(&tile)))
+            .map(|below| self.tile(connection, level - 1, below).map(|tile| merkle::complete_root(&tile)))
             .collect()
-    }
-}
-
-/// The root of a power of two of sibling nodes.
-fn merkle_root_of(nodes: &[Hash]) -> Hash {
-    match nodes {
-        [] => Hash::ZERO,
-        [one] => *one,
-        more => {
-            let (left, right) = more.split_at(more.len() / 2);
-            merkle::node_hash(&merkle_root_of(left), &merkle_root_of(right))
-        }
     }
 }

@@ -162,6 +162,7 @@ fn refused(error: &Error) -> Failure {
         | Error::ScopeWithheld { .. }
         | Error::Dead(_)
         | Error::Unknown
+        | Error::SignedOut
         | Error::StepUp { .. }
         | Error::Stale { .. }
         | Error::KeyReused { .. }

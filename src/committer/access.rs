@@ -4,7 +4,7 @@ use super::books::Books;
 use super::entropy;
 use crate::domain::{CallId, TenantSlug, Timestamp};
 use crate::storage::access::{self as rows, Minute, Subject};
-use crate::storage::{StoreError, access::Access as Row};
+use crate::storage::{self, StoreError, access::Access as Row};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -40,28 +40,38 @@ struct Pending {
     counts: BTreeMap<Kind, u64>,
 }
 
+/// How many calls wait in memory to be listed by themselves; while the log is down, the rest is counted alone.
+const MOST_WAITING: usize = 20_000;
+
 /// Calls that wait for the next batch, by tenant, subject and minute.
 #[derive(Debug, Default)]
-pub(super) struct PendingAccesses(BTreeMap<(TenantSlug, Subject, i64), Pending>);
+pub(super) struct PendingAccesses {
+    minutes: BTreeMap<(TenantSlug, Subject, i64), Pending>,
+    listed: usize,
+}
 
 impl PendingAccesses {
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.minutes.is_empty()
     }
 
     pub(super) fn add(&mut self, access: Access) {
         let key = (access.tenant.clone(), access.subject, access.at.minute());
-        let pending = self.0.entry(key).or_default();
+        let pending = self.minutes.entry(key).or_default();
         let kind = (access.method.to_string(), access.route.to_string(), access.status);
         *pending.counts.entry(kind).or_default() += 1;
-        if u64::try_from(pending.listed.len()).is_ok_and(|listed| listed < LISTED_A_MINUTE) {
+        if self.listed < MOST_WAITING
+            && u64::try_from(pending.listed.len()).is_ok_and(|listed| listed < LISTED_A_MINUTE)
+        {
+            self.listed += 1;
             pending.listed.push(access);
         }
     }
 
     pub(super) fn merge(&mut self, other: Self) {
-        for (key, pending) in other.0 {
-            let here = self.0.entry(key).or_default();
+        self.listed += other.listed;
+        for (key, pending) in other.minutes {
+            let here = self.minutes.entry(key).or_default();
             for (kind, count) in pending.counts {
                 *here.counts.entry(kind).or_default() += count;
             }
@@ -70,14 +80,22 @@ impl PendingAccesses {
     }
 
     pub(super) fn tenants(&self) -> impl Iterator<Item = &TenantSlug> {
-        self.0.keys().map(|(tenant, _, _)| tenant)
+        self.minutes.keys().map(|(tenant, _, _)| tenant)
     }
 
     /// Writes what waits for the tenant whose books these are.
     pub(super) fn write(&self, books: &mut Books<'_>) -> Result<(), StoreError> {
         let tenant = books.tenant().slug.clone();
-        for ((_, subject, minute), pending) in self.0.iter().filter(|((of, _, _), _)| *of == tenant) {
-            write_minute(books, &tenant, *subject, *minute, pending)?;
+        for ((_, subject, minute), pending) in self.minutes.iter().filter(|((of, _, _), _)| *of == tenant) {
+            match write_minute(books, &tenant, *subject, *minute, pending) {
+                // What cannot be read again concerns this chain alone: the batch of everyone goes on.
+                Err(StoreError::Corrupt { place, detail }) => {
+                    tracing::error!(place, detail, "calls could not be listed");
+                    metrics::counter!("procura_unlisted_calls_total")
+                        .increment(pending.counts.values().sum());
+                }
+                written => written?,
+            }
         }
         Ok(())
     }
@@ -96,8 +114,21 @@ fn write_minute(
     };
     let connection = books.connection();
     let known = rows::find_minute(connection, tenant, &subject.chain, minute)?;
+    if known.as_ref().is_some_and(|known| known.is_closed) {
+        // The minute's leaf is written: what came late is counted with the present minute, or the next.
+        let later = books.now().minute().max(minute.saturating_add(1));
+        let late = Pending { listed: Vec::new(), counts: pending.counts.clone() };
+        return write_minute(books, tenant, subject, later, &late);
+    }
     let is_new = known.is_none();
-    let mut state = known.unwrap_or(Minute { subject, minute, count: 0, listed: 0, counts: "[]".into() });
+    let mut state = known.unwrap_or(Minute {
+        subject,
+        minute,
+        count: 0,
+        listed: 0,
+        counts: "[]".into(),
+        is_closed: false,
+    });
     let room = LISTED_A_MINUTE.saturating_sub(state.listed);
     let room = usize::try_from(room).unwrap_or(usize::MAX);
     for access in pending.listed.iter().take(room) {
@@ -111,28 +142,19 @@ fn write_minute(
     }
     state.counts = write_counts(&counts).to_string();
     if is_new {
-        return rows::insert_minute(connection, tenant, &state);
+        rows::insert_minute(connection, tenant, &state)
+    } else {
+        rows::update_minute(connection, tenant, &state)
     }
-    if rows::update_minute(connection, tenant, &state)? {
-        return Ok(());
-    }
-    // The minute's leaf is written already: what came late is counted with the present minute.
-    let now = books.now().minute();
-    if now == minute {
-        return Err(StoreError::Failed("the leaf of the present minute is already written".into()));
-    }
-    let late = Pending { listed: Vec::new(), counts: pending.counts.clone() };
-    write_minute(books, tenant, subject, now, &late)
 }
 
 /// Fills in for whom a credential's agent acts; `None` where there is no such credential.
 fn complete(books: &mut Books<'_>, subject: Subject) -> Result<Option<Subject>, StoreError> {
     match (subject.credential, subject.principal) {
         (Some(credential), None) => {
-            let standing = books.standing(credential)?;
-            Ok(standing.map(|standing| {
-                Subject::of_credential(credential, standing.agent.id, standing.credential.principal)
-            }))
+            let (connection, slug) = books.place();
+            let found = storage::credential::find(connection, slug, credential)?;
+            Ok(found.map(|found| Subject::of_credential(credential, found.agent, found.principal)))
         }
         (_, Some(_)) | (None, None) => Ok(Some(subject)),
     }

@@ -134,12 +134,15 @@ where
             Window::Gate => action(books),
             Window::Act | Window::Upkeep => books.savepoint(action),
         };
-        if let Err(error) = &outcome
-            && let Some(failure) = error.store_failure()
-        {
-            return Err(StoreError::Failed(failure.to_string()));
-        }
         self.recorded = books.take_recorded();
+        match outcome.as_ref().err().and_then(JobError::store_failure) {
+            Some(StoreError::Failed(detail)) => return Err(StoreError::Failed(detail.clone())),
+            // A row that cannot be read concerns this job alone, as long as it has written nothing.
+            Some(StoreError::Corrupt { place, detail }) if !self.recorded.is_empty() => {
+                return Err(StoreError::Corrupt { place, detail: detail.clone() });
+            }
+            Some(StoreError::Corrupt { .. }) | None => {}
+        }
         self.outcome = Some(outcome);
         Ok(())
     }

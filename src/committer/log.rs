@@ -173,11 +173,11 @@ impl TenantLog {
 
 /// Holds a tenant's head against its newest receipt and its own signature: a log that lost its end, or whose
 /// head was moved by another hand, is not written to.
-pub(super) fn verify_head(connection: &mut AnyConnection, keys: &TenantKeys) -> Result<(), StoreError> {
+pub(super) fn verify_head(connection: &mut AnyConnection, keys: &TenantKeys) -> Result<Head, StoreError> {
     let slug = &keys.tenant.slug;
     let corrupt =
         |detail: &str| StoreError::Corrupt { place: "heads", detail: format!("`{slug}`: {detail}") };
-    let head = storage::head::find(connection, slug)?.ok_or_else(|| corrupt("there is none"))?;
+    let head = storage::head::lock(connection, slug)?.ok_or_else(|| corrupt("there is none"))?;
     let frontier = read_frontier(&head)?;
     let verifier = keys.verifier.parse().map_err(|_| corrupt("the verifier key does not read back"))?;
     let checkpoint = note::open_checkpoint(&head.checkpoint, &verifier)
@@ -195,7 +195,7 @@ pub(super) fn verify_head(connection: &mut AnyConnection, keys: &TenantKeys) -> 
             return Err(corrupt("its last receipt was changed"));
         }
     }
-    Ok(())
+    Ok(head)
 }
 
 fn read_frontier(head: &Head) -> Result<Frontier, StoreError> {

@@ -12,20 +12,22 @@
 //! There is no timer: a batch is whatever arrived while the last one was committing.
 
 mod access;
-mod batch;
 mod books;
 pub mod clock;
 pub mod entropy;
+mod handle;
 mod job;
 mod keys;
 mod log;
 mod outage;
 mod queue;
 mod standing;
+mod thread;
+mod writer;
 
 pub use access::Access;
-pub use batch::{Committer, Settings, Status};
 pub use books::{Books, Draft};
+pub use handle::{Committer, Settings, Status};
 pub use job::{Answered, JobError, Sealed, Unavailable};
 pub use keys::TenantKeys;
 pub use log::Seal;

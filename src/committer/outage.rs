@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// The file's size; a note of more tenants than fit names the busiest and counts the rest together.
@@ -34,7 +35,8 @@ pub(super) struct Outage {
 impl Outage {
     /// Opens, or lays down, the note; what an earlier process left in it is still to be recorded.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let mut file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
         let mut text = String::new();
         file.read_to_string(&mut text)?;
         if text.len() != FILE_BYTES {
@@ -125,7 +127,11 @@ mod tests {
         assert_eq!(noted.get(&tenant), Some(&Gap { from: at(10), until: at(12), calls: 3 }));
         next.add(&tenant, at(13), 1);
         next.recorded(&noted);
-        assert_eq!(next.gaps().get(&tenant), Some(&Gap { from: at(12), until: at(13), calls: 1 }), "added meanwhile");
+        assert_eq!(
+            next.gaps().get(&tenant),
+            Some(&Gap { from: at(12), until: at(13), calls: 1 }),
+            "added meanwhile"
+        );
         next.recorded(&next.gaps());
         assert!(Outage::open(&path).unwrap().is_over());
         std::fs::remove_dir_all(&folder).unwrap();

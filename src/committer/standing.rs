@@ -81,22 +81,28 @@ pub enum Life {
     },
 }
 
+impl Life {
+    /// Whether a credential may be used at `now`: its agent is not retired, and nothing in its line, itself and its
+    /// ancestors, is revoked or over.
+    pub fn of<'a>(agent: &Agent, line: impl Iterator<Item = &'a Credential> + Clone, now: Timestamp) -> Self {
+        if let Some(at) = agent.retired_at {
+            return Self::Retired { at };
+        }
+        let revoked = line.clone().filter_map(|one| one.revoked.as_ref().map(|revoked| revoked.at)).min();
+        if let Some(at) = revoked {
+            return Self::Revoked { at };
+        }
+        match line.map(|one| one.expires_at).min() {
+            Some(at) if at <= now => Self::Expired { at },
+            Some(_) | None => Self::Live,
+        }
+    }
+}
+
 impl Standing {
     /// Whether the credential may be used at `now`.
     pub fn life(&self, now: Timestamp) -> Life {
-        if let Some(at) = self.agent.retired_at {
-            return Life::Retired { at };
-        }
-        let line = || std::iter::once(&self.credential).chain(&self.ancestors);
-        if let Some(at) =
-            line().filter_map(|credential| credential.revoked.as_ref().map(|revoked| revoked.at)).min()
-        {
-            return Life::Revoked { at };
-        }
-        match line().map(|credential| credential.expires_at).min() {
-            Some(at) if at <= now => Life::Expired { at },
-            Some(_) | None => Life::Live,
-        }
+        Life::of(&self.agent, std::iter::once(&self.credential).chain(&self.ancestors), now)
     }
 
     /// What the engine sees of it, for a token that carries `token_scopes`.
@@ -127,13 +133,20 @@ pub(super) struct StandingCache {
     known: HashMap<PrincipalId, Arc<HashSet<ExternalName>>>,
     policy: Option<Arc<LivePolicy>>,
     catalogue: Option<Arc<LiveCatalogue>>,
+    /// The catalogue as it was read under an earlier epoch.
+    read_before: Option<Arc<LiveCatalogue>>,
 }
 
 impl StandingCache {
     /// Forgets everything read under another epoch.
     pub(super) fn at_epoch(&mut self, epoch: u64) -> &mut Self {
         if self.epoch != epoch {
-            *self = Self { epoch, ..Self::default() };
+            // What takes long to read is kept aside: it is good again if its own version is still the live one.
+            *self = Self {
+                epoch,
+                read_before: self.catalogue.take().or_else(|| self.read_before.take()),
+                ..Self::default()
+            };
         }
         self
     }
@@ -244,6 +257,10 @@ impl StandingCache {
             return Ok(catalogue.clone());
         }
         let version = storage::catalogue::version(connection, tenant)?;
+        if let Some(same) = self.read_before.take().filter(|before| before.version == version) {
+            self.catalogue = Some(same.clone());
+            return Ok(same);
+        }
         let mut catalogue = Catalogue::default();
         for stored in storage::catalogue::live(connection, tenant)? {
             let entry = read_document("catalogue.document", &stored.document, engine::CatalogueEntry::read)?;

@@ -1,6 +1,6 @@
 //! Instants as milliseconds since 1970 in UTC, written as RFC 3339; lengths of time in whole milliseconds.
 
-use chrono::{DateTime, SecondsFormat, Timelike, Utc};
+use chrono::{DateTime, Datelike, SecondsFormat, Timelike, Utc};
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
@@ -108,7 +108,8 @@ impl FromStr for Timestamp {
             )
         };
         let at = DateTime::parse_from_rfc3339(text).map_err(|_| wrong())?;
-        if at.nanosecond() >= 1_000_000_000 {
+        // The year counts in UTC, which is how the instant is written and read again.
+        if at.nanosecond() >= 1_000_000_000 || !(1..=9999).contains(&at.with_timezone(&Utc).year()) {
             return Err(wrong());
         }
         Ok(Self(at.timestamp_millis()))
@@ -135,7 +136,15 @@ mod tests {
     fn a_time_needs_an_offset_and_is_answered_in_utc() {
         let at: Timestamp = "2026-11-01T01:30:00+01:30".parse().unwrap();
         assert_eq!(at.to_string(), "2026-11-01T00:00:00.000Z");
-        for wrong in ["2026-11-01T00:00:00", "2026-11-01", "", "2026-11-01T23:59:60Z", "now"] {
+        for wrong in [
+            "9999-12-31T23:59:59-23:00",
+            "0001-01-01T00:00:00+01:00",
+            "2026-11-01T00:00:00",
+            "2026-11-01",
+            "",
+            "2026-11-01T23:59:60Z",
+            "now",
+        ] {
             assert!(wrong.parse::<Timestamp>().is_err(), "{wrong}");
         }
     }

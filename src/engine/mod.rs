@@ -2,7 +2,7 @@
 //!
 //! Pure: no clock, no randomness, no input or output. Read it in this order: [`MandateDocument`] and its
 //! neighbours are what people write; [`read_text`] and the `read` functions get there from text; an
-//! [`Action`] is what is decided on; [`decide`] decides; a [`Finding`] says why.
+//! [`Action`] is what is decided on; [`decide()`] decides; a [`Finding`] says why.
 //!
 //! ```text
 //! text ── read_text ──▶ value ── read ──▶ MandateDocument, PolicyDocument, CredentialClauses ─┐

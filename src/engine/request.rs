@@ -2,7 +2,7 @@
 
 use super::node::{Faults, Members, Node, Vocabulary, shown};
 use crate::domain::{Amount, Country, DecisionId, ExternalName, Intent, Label, Malformed, TenantSlug};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fmt};
 
 /// The most counterparties one action may name.
@@ -73,36 +73,6 @@ pub struct Described {
     pub decision: Option<DecisionId>,
     /// The oldest mandate version the caller accepts an answer under.
     pub min_mandate_version: Option<u64>,
-}
-
-impl Described {
-    /// What two requests have in common when they ask for the same: every member as described but
-    /// `decision`, amounts in minor units. An approval serves exactly the request that compares equal.
-    pub fn compared(&self) -> Value {
-        let evidence = self.evidence.as_ref().map(|evidence| {
-            json!({"confidence": evidence.confidence.as_ref().map(Confidence::to_string), "cites": evidence.cites})
-        });
-        let amount = self.amount.map(|amount| {
-            json!({"minor_units": amount.minor_units().to_string(), "currency": amount.currency().code()})
-        });
-        let members = [
-            ("tenant", self.tenant.as_ref().map(|tenant| json!(tenant))),
-            ("agent", self.agent.as_ref().map(|agent| json!(agent))),
-            ("intent", Some(json!(self.intent))),
-            ("country", self.country.map(|country| json!(country))),
-            ("amount", amount),
-            ("counterparty", self.counterparties.as_ref().map(|names| json!(names))),
-            ("resource", self.resource.as_ref().map(|resource| json!(resource))),
-            ("arguments", self.arguments.as_ref().map(|arguments| json!(arguments))),
-            ("evidence", evidence),
-            ("untrusted", self.untrusted.map(Value::Bool)),
-            ("labels", (!self.labels.is_empty()).then(|| json!(self.labels))),
-            ("attachment", self.attachment.as_ref().map(|attachment| json!(attachment))),
-            ("min_mandate_version", self.min_mandate_version.map(|version| json!(version))),
-        ];
-        let present = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        Value::Object(present.collect())
-    }
 }
 
 /// What a caller rests an action on; its own word.

@@ -9,8 +9,12 @@ use std::collections::BTreeSet;
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// The most memory, in bytes, that one `pattern` may compile to.
 const LARGEST_PATTERN_BYTES: usize = 1 << 20;
-/// How many references one schema may hold: each may double the work of checking an instance.
+/// How many references one schema may hold.
 const MOST_REFERENCES: usize = 32;
+/// How many schemas one schema may amount to with every reference followed: what checking one value can cost.
+const MOST_WORK: usize = 400;
+/// How many faults of one instance are named; what lies beyond is left out.
+const MOST_FAULTS: usize = 20;
 
 /// Keywords whose subschemas speak about the same instance; `not` and `if` are left alone, since
 /// closing what they test would turn a restriction into a permission.
@@ -38,6 +42,7 @@ pub(super) fn compile(schema: &Value) -> Result<Validator, Malformed> {
     if references > MOST_REFERENCES {
         return Err(Malformed::whole(format!("{references} references, {MOST_REFERENCES} are allowed")));
     }
+    measure(schema, schema, &mut Vec::new(), &mut 0)?;
     let mut closed = schema.clone();
     close(&mut closed, schema, true);
     if let Some(object) = closed.as_object_mut()
@@ -59,9 +64,10 @@ pub(super) fn compile(schema: &Value) -> Result<Validator, Malformed> {
 /// Checks an instance; every place where it does not fit is a fault.
 pub(super) fn check(validator: &Validator, instance: &Value) -> Result<(), Malformed> {
     let mut faults = Vec::new();
-    for error in validator.iter_errors(instance) {
-        faults.extend(explain(&error).faults);
+    for error in validator.iter_errors(instance).take(MOST_FAULTS) {
+        faults.extend(explain(&error).faults.into_iter().take(MOST_FAULTS));
     }
+    faults.truncate(MOST_FAULTS);
     if faults.is_empty() { Ok(()) } else { Err(Malformed { faults }) }
 }
 
@@ -89,6 +95,59 @@ fn explain(error: &ValidationError<'_>) -> Malformed {
             );
             Malformed::at(place, detail)
         }
+    }
+}
+
+/// Follows every reference: one that leads back into what it stands in would make the work of checking a value grow
+/// with the value's own nesting, without bound.
+fn measure<'a>(
+    schema: &'a Value,
+    root: &'a Value,
+    inside: &mut Vec<&'a str>,
+    work: &mut usize,
+) -> Result<(), Malformed> {
+    *work += 1;
+    if *work > MOST_WORK {
+        return Err(Malformed::whole(format!("more than {MOST_WORK} schemas with its references followed")));
+    }
+    match schema {
+        Value::Object(members) => {
+            if let Some(target) = members.get("$ref").and_then(Value::as_str) {
+                if inside.contains(&target) {
+                    let detail = format!("the reference `{}` leads back into itself", target.escape_debug());
+                    return Err(Malformed::whole(detail));
+                }
+                let pointed = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
+                if let Some(pointed) = pointed {
+                    inside.push(target);
+                    measure(pointed, root, inside, work)?;
+                    inside.pop();
+                }
+            }
+            // Definitions cost nothing where nothing refers to them.
+            let followed =
+                members.iter().filter(|(name, _)| !matches!(name.as_str(), "$defs" | "definitions"));
+            followed
+                .map(|(_, member)| member)
+                .try_for_each(|member| measure_below(member, root, inside, work))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            measure_below(schema, root, inside, work)
+        }
+    }
+}
+
+/// Schemas stand in objects and in lists of them; texts and numbers are no work of their own.
+fn measure_below<'a>(
+    value: &'a Value,
+    root: &'a Value,
+    inside: &mut Vec<&'a str>,
+    work: &mut usize,
+) -> Result<(), Malformed> {
+    match value {
+        Value::Object(_) => measure(value, root, inside, work),
+        Value::Array(items) => items.iter().try_for_each(|item| measure_below(item, root, inside, work)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
     }
 }
 

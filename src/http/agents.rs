@@ -9,10 +9,8 @@ use crate::committer::{Sealed, entropy};
 use crate::crypto::secret::{Secret, SecretKind};
 use crate::domain::{AgentId, AgentKind, CredentialId, Duration, Label, Malformed, Scope, Scopes};
 use crate::engine::CredentialClauses;
-use crate::storage::access::Subject;
 use crate::storage::agent::{self, Agent};
 use crate::storage::credential::{self, Credential};
-use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Value, json};
 
@@ -36,7 +34,7 @@ pub(super) async fn create(
     has_leaf(&request);
     let (agent, stored) = &sealed.value;
     let mut answer = describe_agent(agent);
-    super::insert(&mut answer, "receipt", sealed.receipt(stored).map(|receipt| receipt.to_json()));
+    super::insert(&mut answer, "receipt", super::receipt(&sealed, stored));
     Ok(HttpResponse::Created().json(answer))
 }
 
@@ -44,12 +42,12 @@ pub(super) async fn create(
 pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let person = request::person(&app, &request).await?;
     let query = Query::read(&request, &["limit", "cursor"])?;
-    let (limit, cursor) = (query.limit()?, query.text("cursor").map(str::to_owned));
+    let (limit, cursor) = (query.limit()?, query.id_cursor::<AgentId>()?);
     let agents = app
         .read(move |connection| agent::page(connection, &person.tenant, person.id, cursor.as_deref(), limit))
         .await?;
     let cursor = agents.last().map(|last| last.id.to_string());
-    Ok(super::page(agents.iter().map(describe_agent).collect(), cursor, limit))
+    Ok(super::page(&agents.iter().map(describe_agent).collect::<Vec<_>>(), cursor, limit))
 }
 
 /// Retires an agent, and every credential with it.
@@ -64,8 +62,7 @@ pub(super) async fn retire(
     let sealed = app.committer.urgent(tenant, move |books| act_agent::retire(books, &person, id)).await??;
     has_leaf(&request);
     app.decisions_changed();
-    Ok(HttpResponse::Ok()
-        .json(json!({"receipt": sealed.receipt(&sealed.value).map(|receipt| receipt.to_json())})))
+    Ok(super::recorded(&sealed))
 }
 
 fn describe_agent(agent: &Agent) -> Value {
@@ -89,7 +86,7 @@ pub(super) async fn give(
     let agent: AgentId = path_id(&path, "agent")?;
     let (terms, secret) = terms(body::object(&request, &mut payload).await?, true)?;
     let tenant = person.tenant.clone();
-    let sealed = app.committer.act(tenant, move |books| act::create(books, &person, agent, terms)).await??;
+    let sealed = app.committer.act(tenant, move |books| act::create(books, &person, agent, &terms)).await??;
     has_leaf(&request);
     Ok(given(&sealed, &secret))
 }
@@ -103,13 +100,13 @@ pub(super) async fn derive(
     let caller = request::agent(&app, &request).await?;
     let (terms, secret) = terms(body::object(&request, &mut payload).await?, false)?;
     let tenant = caller.tenant.clone();
-    let sealed = app.committer.act(tenant, move |books| act::derive(books, &caller, terms)).await??;
+    let sealed = app.committer.act(tenant, move |books| act::derive(books, &caller, &terms)).await??;
     has_leaf(&request);
     Ok(given(&sealed, &secret))
 }
 
 /// Reads the terms of a credential to be made.
-fn terms(mut members: body::Members, may_have_purpose: bool) -> Result<(Terms, Secret), Problem> {
+fn terms(mut members: body::Members, by_person: bool) -> Result<(Terms, Secret), Problem> {
     let label: Label = members.parsed_required("label")?;
     let scopes = scopes(members.take("scopes"))?;
     let seconds: Option<i64> = members.optional("expires_in")?;
@@ -117,12 +114,13 @@ fn terms(mut members: body::Members, may_have_purpose: bool) -> Result<(Terms, S
         .take("clauses")
         .map(|value| CredentialClauses::read(&value).map_err(|malformed| malformed.under("/clauses")))
         .transpose()?;
-    let country = members.parsed("country")?;
-    let purpose: Option<Label> = if may_have_purpose { members.parsed("purpose")? } else { None };
-    members.finish(if may_have_purpose {
+    // What a sub-agent's credential is for and where it acts is its parent's to say, and the person's before that.
+    let (country, purpose) =
+        if by_person { (members.parsed("country")?, members.parsed("purpose")?) } else { (None, None) };
+    members.finish(if by_person {
         "label, scopes, expires_in, clauses, country, purpose"
     } else {
-        "label, scopes, expires_in, clauses, country"
+        "label, scopes, expires_in, clauses"
     })?;
     let secret = Secret::generate(SecretKind::Client, entropy::bytes());
     let terms = Terms {
@@ -185,7 +183,7 @@ fn given(sealed: &Sealed<Given>, secret: &Secret) -> HttpResponse {
         "scopes": given.credential.scopes,
         "expires_at": given.token_expires_at,
         "credential_expires_at": given.credential.expires_at,
-        "receipt": sealed.receipt(&given.stored).map(|receipt| receipt.to_json()),
+        "receipt": super::receipt(sealed, &given.stored),
     }))
 }
 
@@ -196,14 +194,14 @@ pub(super) async fn list_credentials(
 ) -> Result<HttpResponse, Problem> {
     let person = request::person(&app, &request).await?;
     let query = Query::read(&request, &["limit", "cursor"])?;
-    let (limit, cursor) = (query.limit()?, query.text("cursor").map(str::to_owned));
+    let (limit, cursor) = (query.limit()?, query.id_cursor::<CredentialId>()?);
     let credentials = app
         .read(move |connection| {
             credential::page(connection, &person.tenant, person.id, cursor.as_deref(), limit)
         })
         .await?;
     let cursor = credentials.last().map(|last| last.id.to_string());
-    Ok(super::page(credentials.iter().map(describe).collect(), cursor, limit))
+    Ok(super::page(&credentials.iter().map(describe).collect::<Vec<_>>(), cursor, limit))
 }
 
 /// Revokes a credential, and its children with it.
@@ -218,8 +216,7 @@ pub(super) async fn revoke(
     let sealed = app.committer.urgent(tenant, move |books| act::revoke(books, &person, id)).await??;
     has_leaf(&request);
     app.decisions_changed();
-    Ok(HttpResponse::Ok()
-        .json(json!({"receipt": sealed.receipt(&sealed.value).map(|receipt| receipt.to_json())})))
+    Ok(super::recorded(&sealed))
 }
 
 fn describe(credential: &Credential) -> Value {
@@ -236,111 +233,4 @@ fn describe(credential: &Credential) -> Value {
         "expires_at": credential.expires_at,
         "revoked_at": credential.revoked.as_ref().map(|revoked| revoked.at),
     })
-}
-
-/// `POST /oauth/token`: renews an agent's token with credential id and secret (RFC 6749 §4.4). Its errors are
-/// OAuth's own.
-pub(super) async fn token(
-    app: web::Data<App>,
-    request: HttpRequest,
-    mut payload: web::Payload,
-) -> Result<HttpResponse, Problem> {
-    let body = body::bytes(&mut payload).await?;
-    let Some(asked) = token_request(&request, &body) else {
-        return Ok(oauth_error(
-            StatusCode::BAD_REQUEST,
-            "invalid_request",
-            "send grant_type, client_id and client_secret, each once",
-        ));
-    };
-    if asked.grant_type != "client_credentials" {
-        return Ok(oauth_error(
-            StatusCode::BAD_REQUEST,
-            "unsupported_grant_type",
-            "client_credentials is taken",
-        ));
-    }
-    let wrong =
-        || oauth_error(StatusCode::UNAUTHORIZED, "invalid_client", "credential or secret is not right");
-    let (Ok(id), Ok(secret)) = (asked.client_id.parse::<CredentialId>(), Secret::parse(&asked.client_secret))
-    else {
-        return Ok(wrong());
-    };
-    let found = app.read(move |connection| credential::find_anywhere(connection, id)).await?;
-    let Some(found) = found.filter(|found| secret.matches(&found.secret_digest)) else { return Ok(wrong()) };
-    request::attribute(
-        &request,
-        &found.tenant,
-        Subject::of_credential(found.id, found.agent, found.principal),
-    );
-    app.limits.call(found.id)?;
-    let scopes = match asked.scope.as_deref().map(Scopes::from_space_separated).transpose() {
-        Ok(scopes) => scopes.filter(|scopes| !scopes.is_empty()),
-        Err(detail) => return Ok(oauth_error(StatusCode::BAD_REQUEST, "invalid_scope", &detail)),
-    };
-    match app.committer.act(found.tenant, move |books| act::renew(books, id, scopes)).await? {
-        Ok(sealed) => Ok(HttpResponse::Ok().insert_header(("pragma", "no-cache")).json(json!({
-            "access_token": sealed.value.token,
-            "token_type": "Bearer",
-            "expires_in": sealed.value.expires_in,
-            "scope": sealed.value.scopes.to_string(),
-        }))),
-        Err(Error::Dead(_) | Error::Unknown) => Ok(wrong()),
-        Err(Error::ScopeWithheld { .. }) => Ok(oauth_error(
-            StatusCode::BAD_REQUEST,
-            "invalid_scope",
-            "mandate:write belongs to people alone and is given to no agent",
-        )),
-        Err(Error::Malformed(malformed)) => {
-            Ok(oauth_error(StatusCode::BAD_REQUEST, "invalid_scope", &malformed.to_string()))
-        }
-        Err(other) => Err(other.into()),
-    }
-}
-
-struct TokenRequest {
-    grant_type: String,
-    client_id: String,
-    client_secret: String,
-    scope: Option<String>,
-}
-
-/// The form's members, and id and secret from the `Authorization` header where they stand there; each once.
-fn token_request(request: &HttpRequest, body: &[u8]) -> Option<TokenRequest> {
-    use base64::Engine;
-    let text = std::str::from_utf8(body).ok()?;
-    let pairs: Vec<(String, String)> =
-        web::Query::<Vec<(String, String)>>::from_query(text).ok()?.into_inner();
-    let one = |name: &str| -> Result<Option<String>, ()> {
-        let mut values = pairs.iter().filter(|(found, _)| found == name).map(|(_, value)| value.clone());
-        let value = values.next();
-        if values.next().is_some() { Err(()) } else { Ok(value) }
-    };
-    let basic = request
-        .headers()
-        .get(actix_web::http::header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok()?.strip_prefix("Basic "))
-        .and_then(|encoded| base64::engine::general_purpose::STANDARD.decode(encoded).ok())
-        .and_then(|bytes| String::from_utf8(bytes).ok());
-    let (id, secret) = match &basic {
-        Some(pair) => {
-            let (id, secret) = pair.split_once(':')?;
-            (Some(id.to_owned()), Some(secret.to_owned()))
-        }
-        None => (one("client_id").ok()?, one("client_secret").ok()?),
-    };
-    Some(TokenRequest {
-        grant_type: one("grant_type").ok()??,
-        client_id: id?,
-        client_secret: secret?,
-        scope: one("scope").ok()?,
-    })
-}
-
-fn oauth_error(status: StatusCode, error: &str, description: &str) -> HttpResponse {
-    let mut response = HttpResponse::build(status);
-    if status == StatusCode::UNAUTHORIZED {
-        response.insert_header((actix_web::http::header::WWW_AUTHENTICATE, "Basic realm=\"procura\""));
-    }
-    response.json(json!({"error": error, "error_description": description}))
 }

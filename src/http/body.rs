@@ -3,7 +3,7 @@
 use super::Problem;
 use crate::domain::{Malformed, json};
 use crate::engine::{Notation, read_text};
-use actix_web::http::StatusCode;
+use actix_web::http::{StatusCode, header};
 use actix_web::web::{BytesMut, Payload};
 use actix_web::{HttpMessage, HttpRequest};
 use futures_util::StreamExt;
@@ -15,20 +15,24 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The bytes of a body of at most [`json::LARGEST_BODY_BYTES`].
-pub(super) async fn bytes(payload: &mut Payload) -> Result<BytesMut, Problem> {
+pub(super) async fn bytes(request: &HttpRequest, payload: &mut Payload) -> Result<BytesMut, Problem> {
+    bytes_up_to(request, payload, json::LARGEST_BODY_BYTES).await
+}
+
+/// The bytes of a body of at most `most`, within [`PATIENCE`].
+pub(crate) async fn bytes_up_to(
+    request: &HttpRequest,
+    payload: &mut Payload,
+    most: usize,
+) -> Result<BytesMut, Problem> {
     let read = async {
         let mut body = BytesMut::new();
         while let Some(chunk) = payload.next().await {
             let chunk = chunk.map_err(|error| {
                 Problem::unreadable(Malformed::whole(format!("the body broke off: {error}")))
             })?;
-            if body.len().saturating_add(chunk.len()) > json::LARGEST_BODY_BYTES {
-                return Err(Problem::new(
-                    StatusCode::PAYLOAD_TOO_LARGE,
-                    "too-large",
-                    "The body is too large",
-                    format!("{} bytes are taken", json::LARGEST_BODY_BYTES),
-                ));
+            if body.len().saturating_add(chunk.len()) > most {
+                return Err(too_large(request, most));
             }
             body.extend_from_slice(&chunk);
         }
@@ -44,6 +48,19 @@ pub(super) async fn bytes(payload: &mut Payload) -> Result<BytesMut, Problem> {
     })
 }
 
+/// Says how much was sent where the request says it itself: the rest of such a body is not read.
+fn too_large(request: &HttpRequest, most: usize) -> Problem {
+    let sent = request.headers().get(header::CONTENT_LENGTH);
+    let sent: Option<u64> = sent.and_then(|sent| sent.to_str().ok()?.parse().ok());
+    let sent = sent.map_or_else(|| format!("more than {most}"), |sent| sent.to_string());
+    Problem::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "too-large",
+        "The body is too large",
+        format!("{sent} bytes were sent, {most} are taken"),
+    )
+}
+
 /// The media type a body was sent as, without parameters, in lower case.
 fn media_type(request: &HttpRequest) -> String {
     request.content_type().trim().to_ascii_lowercase()
@@ -55,7 +72,7 @@ pub(super) async fn value(request: &HttpRequest, payload: &mut Payload) -> Resul
     if found != "application/json" && !found.ends_with("+json") {
         return Err(Problem::media_type(&found, "application/json"));
     }
-    json::parse(&bytes(payload).await?).map_err(Problem::unreadable)
+    json::parse(&bytes(request, payload).await?).map_err(Problem::unreadable)
 }
 
 /// A JSON object with its members.
@@ -71,7 +88,7 @@ pub(super) async fn object(request: &HttpRequest, payload: &mut Payload) -> Resu
 /// A document in JSON or YAML, by its media type; without one, by its first character.
 pub(super) async fn document(request: &HttpRequest, payload: &mut Payload) -> Result<Value, Problem> {
     let found = media_type(request);
-    let bytes = bytes(payload).await?;
+    let bytes = bytes(request, payload).await?;
     let notation = match found.as_str() {
         "application/json" => Notation::Json,
         "application/yaml" | "application/x-yaml" | "text/yaml" | "text/x-yaml" => Notation::Yaml,

@@ -15,11 +15,17 @@ use actix_web::http::header;
 use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
-use tokio_stream_of::Receiver;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 /// How many pieces of an export wait for a slow reader.
 const PIECES_AHEAD: usize = 4;
+/// How long an export waits for a reader that takes nothing.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The calls the caller may see, newest first.
 pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> Result<HttpResponse, Problem> {
@@ -70,6 +76,12 @@ fn filter(caller: &Caller, query: &Query) -> Result<Filter, Problem> {
         from: query.time("from")?,
         until: query.time("until")?,
     };
+    narrow_to(caller, &mut filter)?;
+    Ok(filter)
+}
+
+/// Narrows a filter to what the caller may see.
+pub(crate) fn narrow_to(caller: &Caller, filter: &mut Filter) -> Result<(), Problem> {
     match caller {
         Caller::Person(person) if person.sees_tenant() => {}
         Caller::Person(person) => {
@@ -84,7 +96,7 @@ fn filter(caller: &Caller, query: &Query) -> Result<Filter, Problem> {
             filter.agent = Some(agent.presented.agent);
         }
     }
-    Ok(filter)
+    Ok(())
 }
 
 /// A page of receipts and other calls together, newest first.
@@ -123,8 +135,7 @@ async fn page(
     filter: &Filter,
     query: &Query,
 ) -> Result<HttpResponse, Problem> {
-    let (items, next) =
-        page_of(app, tenant, filter, query.text("cursor").map(str::to_owned), query.limit()?).await?;
+    let (items, next) = page_of(app, tenant, filter, query.call_cursor()?, query.limit()?).await?;
     Ok(HttpResponse::Ok().json(json!({"items": items, "next_cursor": next})))
 }
 
@@ -199,11 +210,21 @@ pub(super) async fn export(
     path: web::Path<String>,
 ) -> Result<HttpResponse, Problem> {
     let caller = request::caller(&app, &request).await?;
-    let Caller::Person(person) = &caller else {
+    let query = Query::read(&request, &["format", "from", "until"])?;
+    start_export(app.into_inner(), &caller, &path, &query).await
+}
+
+/// Starts the export that `format`, `from` and `until` of a query ask for, for the wire and for the page.
+pub(crate) async fn start_export(
+    app: Arc<App>,
+    caller: &Caller,
+    credential: &str,
+    query: &Query,
+) -> Result<HttpResponse, Problem> {
+    let Caller::Person(person) = caller else {
         return Err(Error::Forbidden("only a signed-in person takes an export".into()).into());
     };
-    let credential = readable_credential(&app, &caller, &path).await?;
-    let query = Query::read(&request, &["format", "from", "until"])?;
+    let credential = readable_credential(&app, caller, credential).await?;
     let asked = Asked {
         tenant: caller.tenant().clone(),
         credential: credential.id,
@@ -212,6 +233,10 @@ pub(super) async fn export(
         until: query.time("until")?,
         taken_by: Some(person.id),
     };
+    let place = app
+        .limits
+        .export()
+        .map_err(|full| Problem::too_many(full, "as many exports run as may run at once"))?;
     let (media_type, name) = match asked.format {
         Format::JsonLines => ("application/jsonl", format!("{}.jsonl", credential.id)),
         Format::Csv => ("text/csv; charset=utf-8; header=present", format!("{}.csv", credential.id)),
@@ -219,37 +244,42 @@ pub(super) async fn export(
     Ok(HttpResponse::Ok()
         .content_type(media_type)
         .insert_header((header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")))
-        .streaming(stream(app.into_inner(), asked)))
+        .streaming(stream(app, asked, place)))
 }
 
 /// Runs the export on a thread that blocks; a failure breaks the body off, so that the copy is seen to be cut.
-fn stream(app: std::sync::Arc<App>, asked: Asked) -> Receiver {
-    let (sender, receiver) = mpsc::channel::<Result<Bytes, std::io::Error>>(PIECES_AHEAD);
-    let runtime = tokio::runtime::Handle::current();
+fn stream(app: Arc<App>, asked: Asked, place: OwnedSemaphorePermit) -> Pieces {
+    let (sender, receiver) = mpsc::channel(PIECES_AHEAD);
+    let is_whole = Arc::new(AtomicBool::new(false));
+    let (whole, runtime) = (is_whole.clone(), tokio::runtime::Handle::current());
     tokio::task::spawn_blocking(move || {
-        let mut sink = |piece: Vec<u8>| sender.blocking_send(Ok(Bytes::from(piece))).is_ok();
-        if let Err(error) = export::export(&app, &asked, &runtime, &mut sink) {
-            tracing::warn!(%error, credential = %asked.credential, "an export ended early");
-            drop(sender.blocking_send(Err(std::io::Error::other(error.to_string()))));
+        let _place = place;
+        let mut sink =
+            |piece: Vec<u8>| runtime.block_on(sender.send_timeout(Bytes::from(piece), PATIENCE)).is_ok();
+        match export::export(&app, &asked, &runtime, &mut sink) {
+            Ok(_) => whole.store(true, Ordering::Release),
+            Err(error) => tracing::warn!(%error, credential = %asked.credential, "an export ended early"),
         }
     });
-    Receiver(receiver)
+    Pieces { receiver, is_whole }
 }
 
-/// A channel as a stream.
-mod tokio_stream_of {
-    use actix_web::web::Bytes;
-    use std::pin::Pin;
-    use std::task::{Context, Poll};
-    use tokio::sync::mpsc;
+/// An export's pieces as a stream, which ends in an error unless the export says that it is whole.
+struct Pieces {
+    receiver: mpsc::Receiver<Bytes>,
+    is_whole: Arc<AtomicBool>,
+}
 
-    pub(super) struct Receiver(pub(super) mpsc::Receiver<Result<Bytes, std::io::Error>>);
-
-    impl futures_util::Stream for Receiver {
-        type Item = Result<Bytes, std::io::Error>;
-        fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-            self.0.poll_recv(context)
-        }
+impl futures_util::Stream for Pieces {
+    type Item = Result<Bytes, std::io::Error>;
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let piece = std::task::ready!(self.receiver.poll_recv(context));
+        let is_cut = piece.is_none() && !self.is_whole.load(Ordering::Acquire);
+        Poll::Ready(if is_cut {
+            Some(Err(std::io::Error::other("the export ended early")))
+        } else {
+            piece.map(Ok)
+        })
     }
 }
 
@@ -263,7 +293,12 @@ pub(super) async fn receipt(
     if let Caller::Agent(agent) = &caller {
         agent.require(Scope::CallRead)?;
     }
-    let id: ReceiptId = path_id(&path, "receipt")?;
+    Ok(HttpResponse::Ok().content_type("application/json").body(receipt_line(&app, caller, &path).await?))
+}
+
+/// A receipt with its documents and a fresh path as JSON, if the caller may read it.
+pub(crate) async fn receipt_line(app: &App, caller: Caller, id: &str) -> Result<Vec<u8>, Problem> {
+    let id: ReceiptId = path_id(id, "receipt")?;
     let tenant = caller.tenant().clone();
     let found = app
         .read(move |connection| {
@@ -283,8 +318,7 @@ pub(super) async fn receipt(
             line_json(&stored, receipt).map(Some)
         })
         .await?;
-    let line = found.ok_or_else(|| Problem::not_found("receipt"))?;
-    Ok(HttpResponse::Ok().content_type("application/json").body(line))
+    found.ok_or_else(|| Problem::not_found("receipt"))
 }
 
 /// The newest signed checkpoint of a tenant's log: public.

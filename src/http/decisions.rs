@@ -4,14 +4,15 @@ use super::request::{self, Query, has_leaf, path_id};
 use super::{Problem, body};
 use crate::actions::Error;
 use crate::actions::caller::Person;
-use crate::actions::decision::{self as act, Approved};
+use crate::actions::decision::{self as act, Approved, Decided};
 use crate::actions::effect::{self as act_effect, Report};
 use crate::app::{App, Caller};
-use crate::committer::clock;
-use crate::domain::{DecisionId, Duration, EffectId, Hash, Label, Malformed, Scope, TenantSlug};
+use crate::committer::{Sealed, clock};
+use crate::domain::{DecisionId, Duration, EffectId, Hash, Label, Malformed, Scope, TenantSlug, Timestamp};
 use crate::engine::{Clause, CredentialClauses};
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Whose};
 use crate::storage::effect::{Effect, EffectStatus};
+use crate::storage::receipt::{self, StoredReceipt};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Map, Value, json};
 use std::time::Duration as Wait;
@@ -33,18 +34,16 @@ pub(super) async fn get(
     let id: DecisionId = path_id(&path, "decision")?;
     let deadline = tokio::time::Instant::now() + Wait::from_secs(u64::try_from(wait).unwrap_or(0));
     let mut changes = app.watch_decisions();
-    let first = find(&app, &caller, id).await?;
-    let mut found = first.clone();
-    while found.status == first.status && tokio::time::Instant::now() < deadline && is_undecided(&found) && !app.is_stopping() {
+    let mut found = find(&app, &caller, id).await?;
+    while tokio::time::Instant::now() < deadline
+        && status_at(&found, clock::now()) == DecisionStatus::Open
+        && !app.is_stopping()
+    {
         let look_again = (tokio::time::Instant::now() + LOOK_AGAIN).min(deadline);
         drop(tokio::time::timeout_at(look_again, changes.changed()).await);
         found = find(&app, &caller, id).await?;
     }
-    Ok(HttpResponse::Ok().json(describe(&app, caller.tenant(), &found).await?))
-}
-
-fn is_undecided(decision: &Decision) -> bool {
-    matches!(decision.status, DecisionStatus::Open | DecisionStatus::Approved)
+    Ok(HttpResponse::Ok().json(described(&app, caller.tenant(), &found).await?))
 }
 
 /// Who may read decisions: the person whose queue it is, or an agent its own.
@@ -71,40 +70,35 @@ pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> Result<Ht
     let caller = reader(&app, &request).await?;
     let query = Query::read(&request, &["status", "limit", "cursor"])?;
     let status: Option<DecisionStatus> = query.parsed("status")?;
-    let (limit, before) = (query.limit()?, query.text("cursor").map(str::to_owned));
+    let (limit, before) = (query.limit()?, query.id_cursor::<DecisionId>()?);
     let whose = match &caller {
         Caller::Person(person) => Whose::Principal(person.id),
         Caller::Agent(agent) => Whose::Agent(agent.presented.agent),
     };
     let tenant = caller.tenant().clone();
-    let slug = tenant.clone();
-    let found = app
-        .read(move |connection| decision::page(connection, &slug, whose, status, before.as_deref(), limit))
+    let (found, receipts) = app
+        .read(move |connection| {
+            let found = decision::page(connection, &tenant, whose, status, before.as_deref(), limit)?;
+            let receipts = receipt::find_many(connection, &tenant, found.iter().map(|one| one.log_index))?;
+            Ok((found, receipts))
+        })
         .await?;
     let cursor = found.last().map(|last| last.id.to_string());
-    let mut items = Vec::with_capacity(found.len());
-    for decision in &found {
-        items.push(describe(&app, &tenant, decision).await?);
-    }
-    Ok(super::page(items, cursor, limit))
+    let items: Vec<Value> =
+        found.iter().map(|one| describe(&app, one, receipts.get(&one.log_index))).collect();
+    Ok(super::page(&items, cursor, limit))
 }
 
 /// A decision as the wire shows it, with the call behind it while its content exists.
-pub(super) async fn describe(app: &App, tenant: &TenantSlug, found: &Decision) -> Result<Value, Problem> {
+async fn described(app: &App, tenant: &TenantSlug, found: &Decision) -> Result<Value, Problem> {
     let (slug, index) = (tenant.clone(), found.log_index);
-    let stored = app.read(move |connection| crate::storage::receipt::find(connection, &slug, index)).await?;
+    let stored = app.read(move |connection| receipt::find(connection, &slug, index)).await?;
+    Ok(describe(app, found, stored.as_ref()))
+}
+
+fn describe(app: &App, found: &Decision, stored: Option<&StoredReceipt>) -> Value {
     let mut described = Map::new();
-    let now = clock::now();
-    // What time has ended is shown as ended, also before it is recorded.
-    let status = match found.status {
-        DecisionStatus::Open if found.kind == DecisionKind::Action && found.expires_at <= now => {
-            DecisionStatus::Expired
-        }
-        DecisionStatus::Approved if found.approved_until.is_some_and(|until| until <= now) => {
-            DecisionStatus::Expired
-        }
-        other => other,
-    };
+    let status = status_at(found, clock::now());
     for (name, value) in [
         ("id", json!(found.id)),
         ("kind", json!(found.kind.as_str())),
@@ -139,7 +133,38 @@ pub(super) async fn describe(app: &App, tenant: &TenantSlug, found: &Decision) -
             }
         }
     }
-    Ok(Value::Object(described))
+    Value::Object(described)
+}
+
+/// A decision a person just ended, with the receipt of that act.
+async fn ended<T>(
+    app: &App,
+    tenant: &TenantSlug,
+    sealed: &Sealed<T>,
+    decided: &Decided,
+) -> Result<Value, Problem> {
+    let mut answer = described(app, tenant, &decided.decision).await?;
+    super::insert(&mut answer, "decision_receipt", super::receipt(sealed, &decided.stored));
+    Ok(answer)
+}
+
+/// A decision's status at an instant: what time has ended is ended, also before it is recorded.
+pub(crate) fn status_at(found: &Decision, now: Timestamp) -> DecisionStatus {
+    match found.status {
+        DecisionStatus::Open if found.kind == DecisionKind::Action && found.expires_at <= now => {
+            DecisionStatus::Expired
+        }
+        DecisionStatus::Approved if found.approved_until.is_some_and(|until| until <= now) => {
+            DecisionStatus::Expired
+        }
+        status @ (DecisionStatus::Open
+        | DecisionStatus::Approved
+        | DecisionStatus::Declined
+        | DecisionStatus::Expired
+        | DecisionStatus::Withdrawn
+        | DecisionStatus::Used
+        | DecisionStatus::Resolved) => status,
+    }
 }
 
 /// The request behind a decision, with what its commitments open to.
@@ -195,15 +220,7 @@ pub(crate) async fn give_approval(
     has_leaf(request);
     app.decisions_changed();
     match &sealed.value {
-        Approved::Given(decided) => {
-            let mut answer = describe(app, &tenant, &decided.decision).await?;
-            super::insert(
-                &mut answer,
-                "decision_receipt",
-                sealed.receipt(&decided.stored).map(|one| one.to_json()),
-            );
-            Ok(answer)
-        }
+        Approved::Given(decided) => ended(app, &tenant, &sealed, decided).await,
         Approved::Withdrawn { reason } => {
             Err(Problem::conflict(format!("decision `{id}` was withdrawn: {reason}")))
         }
@@ -242,13 +259,7 @@ pub(crate) async fn give_decline(
     let sealed = app.committer.urgent(tenant.clone(), act).await??;
     has_leaf(request);
     app.decisions_changed();
-    let mut answer = describe(app, &tenant, &sealed.value.decision).await?;
-    super::insert(
-        &mut answer,
-        "decision_receipt",
-        sealed.receipt(&sealed.value.stored).map(|one| one.to_json()),
-    );
-    Ok(answer)
+    ended(app, &tenant, &sealed, &sealed.value).await
 }
 
 fn one_clause(value: Value) -> Result<Clause, Malformed> {
@@ -294,13 +305,7 @@ pub(crate) async fn give_resolution(
     let sealed = app.committer.act(tenant.clone(), act).await??;
     has_leaf(request);
     app.decisions_changed();
-    let mut answer = describe(app, &tenant, &sealed.value.decision).await?;
-    super::insert(
-        &mut answer,
-        "decision_receipt",
-        sealed.receipt(&sealed.value.stored).map(|one| one.to_json()),
-    );
-    Ok(answer)
+    ended(app, &tenant, &sealed, &sealed.value).await
 }
 
 /// Takes an agent's report on an effect.
@@ -332,8 +337,8 @@ pub(super) async fn outcome(
         app.decisions_changed();
     }
     let mut answer = describe_effect(&reported.effect);
-    let receipt = reported.stored.as_ref().and_then(|stored| sealed.receipt(stored));
-    super::insert(&mut answer, "receipt", receipt.map(|receipt| receipt.to_json()));
+    let receipt = reported.stored.as_ref().and_then(|stored| super::receipt(&sealed, stored));
+    super::insert(&mut answer, "receipt", receipt);
     Ok(HttpResponse::Ok().json(answer))
 }
 

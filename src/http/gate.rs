@@ -8,8 +8,9 @@ use crate::actions::caller::Presented;
 use crate::actions::evaluate::{Call, evaluate as decide};
 use crate::app::{App, CallerError};
 use crate::crypto::secret::SecretKind;
+use crate::crypto::token::{Claims, Verified};
 use crate::domain::{Chain, Malformed, TenantSlug, json};
-use crate::engine::read_request;
+use crate::engine::{Described, read_request};
 use crate::evidence::receipt::Receipt;
 use crate::storage::access::Subject;
 use crate::storage::receipt::StoredReceipt;
@@ -25,10 +26,19 @@ pub(super) async fn evaluate(
     request: HttpRequest,
     mut payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let (tenant, presented) = presented(&app, &request).await?;
+    let claims = presented(&app, &request).await?;
+    let presented = Presented { credential: claims.client_id, agent: claims.sub, scopes: claims.scope };
+    let tenant = claims.tenant.clone();
     app.limits.call(presented.credential)?;
-    let described = read_request(&body::value(&request, &mut payload).await?)?;
-    let key = idempotency_key(&request)?;
+    let (described, key) = match asked(&request, &mut payload).await {
+        Ok(asked) => asked,
+        Err(unreadable) => {
+            // It never reaches the batch, which would say that the credential is dead: who may not ask is told
+            // that, and not how to ask.
+            request::live(&app, &request, &claims).await?;
+            return Err(unreadable);
+        }
+    };
     let call = Call { presented, described, key, links: app.links.clone(), mail: app.mail.clone() };
     let uses_decision = call.described.decision.is_some();
     let sealed = app.committer.gate(tenant.clone(), move |books| decide(books, &call)).await??;
@@ -42,6 +52,15 @@ pub(super) async fn evaluate(
         app.decisions_changed();
     }
     Ok(respond(answer, &receipt))
+}
+
+/// The described action, and under which key it is answered once.
+async fn asked(
+    request: &HttpRequest,
+    payload: &mut web::Payload,
+) -> Result<(Described, Option<String>), Problem> {
+    let described = read_request(&body::value(request, payload).await?)?;
+    Ok((described, idempotency_key(request)?))
 }
 
 fn respond(answer: &Answer, receipt: &Receipt) -> HttpResponse {
@@ -59,8 +78,8 @@ pub(super) async fn bare(
     mut payload: web::Payload,
     answer: web::Data<BareAnswer>,
 ) -> Result<HttpResponse, Problem> {
-    let (_, presented) = presented(&app, &request).await?;
-    app.limits.call(presented.credential)?;
+    let claims = presented(&app, &request).await?;
+    app.limits.call(claims.client_id)?;
     let described = read_request(&body::value(&request, &mut payload).await?)?;
     std::hint::black_box(&described);
     Ok(HttpResponse::Ok().content_type("application/json").body(answer.0.clone()))
@@ -87,28 +106,22 @@ pub(super) async fn stored_receipt(
 }
 
 /// What the caller's token claims; whether its credential is live is read in the batch.
-async fn presented(app: &App, request: &HttpRequest) -> Result<(TenantSlug, Presented), Problem> {
+async fn presented(app: &App, request: &HttpRequest) -> Result<Arc<Verified<Claims>>, Problem> {
     let bearer = request::bearer(request).ok_or(CallerError::Missing)?;
     if bearer.starts_with(SecretKind::Session.prefix()) {
         request::person(app, request).await?;
         return Err(Error::Forbidden("only an agent puts actions to the gate".into()).into());
     }
-    let attribute = |tenant: &TenantSlug, subject| request::attribute(request, tenant, subject);
-    let claims = app.claims(bearer).inspect_err(|error| {
-        if let CallerError::Dead { tenant, subject, .. } = error {
-            attribute(tenant, *subject);
-        }
-    })?;
-    let presented = Presented { credential: claims.client_id, agent: claims.sub, scopes: claims.scope };
+    let claims = app.claims(bearer).inspect_err(|error| request::attribute_dead(request, error))?;
     // For whom the agent acts is filled in where the call is listed.
     let subject = Subject {
-        chain: Chain::Credential(presented.credential),
+        chain: Chain::Credential(claims.client_id),
         principal: None,
-        agent: Some(presented.agent),
-        credential: Some(presented.credential),
+        agent: Some(claims.sub),
+        credential: Some(claims.client_id),
     };
-    attribute(&claims.tenant, subject);
-    Ok((claims.tenant.clone(), presented))
+    request::attribute(request, &claims.tenant, subject);
+    Ok(claims)
 }
 
 /// The `Idempotency-Key`, as a quoted string (RFC 9651 §3.3.3) or bare.

@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::committer::{Access, clock, entropy};
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
@@ -20,11 +21,15 @@ const LONGEST_REQUEST_ID: usize = 128;
 /// Wraps every request.
 pub(super) async fn wrap(
     app: web::Data<App>,
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let given = request.headers().get(REQUEST_ID).filter(|id| is_request_id(id)).cloned();
     let id = given.or_else(|| HeaderValue::from_str(&hex::encode(entropy::bytes::<12>())).ok());
+    if let Some(id) = &id {
+        // Pages show the id they are answered under.
+        request.headers_mut().insert(REQUEST_ID, id.clone());
+    }
     let response = next.call(request).await?;
     list(&app, &response);
     let mut response = with_instance(response, id.as_ref());
@@ -53,7 +58,10 @@ pub(super) async fn wrap(
 }
 
 /// A problem says which request it is about (RFC 9457 §3.1.5).
-fn with_instance<B: MessageBody>(response: ServiceResponse<B>, id: Option<&HeaderValue>) -> ServiceResponse<EitherBody<B>> {
+fn with_instance<B: MessageBody>(
+    response: ServiceResponse<B>,
+    id: Option<&HeaderValue>,
+) -> ServiceResponse<EitherBody<B>> {
     let problem = response.response().error().and_then(|error| error.as_error::<Problem>());
     let Some(problem) = problem else { return response.map_into_left_body() };
     let instance = id.and_then(|id| id.to_str().ok()).map(|id| format!("/requests/{id}"));
@@ -65,6 +73,20 @@ fn is_request_id(id: &HeaderValue) -> bool {
     id.len() <= LONGEST_REQUEST_ID && id.as_bytes().iter().all(u8::is_ascii_graphic)
 }
 
+/// The method's name; what is none of those that any route takes is not written down as it came.
+fn method_name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::PATCH => "PATCH",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}
+
 /// Lists the call against whoever made it, unless it recorded a leaf.
 fn list<B>(app: &App, response: &ServiceResponse<B>) {
     let request = response.request();
@@ -74,11 +96,12 @@ fn list<B>(app: &App, response: &ServiceResponse<B>) {
         return;
     };
     let detail = response.response().error().and_then(|error| error.as_error::<Problem>()).map(Problem::note);
+    let detail = detail.or_else(|| attribution.note.clone());
     app.committer.list(Access {
         tenant: attribution.tenant.clone(),
         subject: attribution.subject,
         at: clock::now(),
-        method: Cow::Owned(request.method().to_string()),
+        method: Cow::Borrowed(method_name(request.method())),
         route: Cow::Owned(request.match_pattern().unwrap_or_else(|| "unknown".to_owned())),
         status: response.status().as_u16(),
         detail,

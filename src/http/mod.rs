@@ -7,6 +7,7 @@ mod decisions;
 mod gate;
 mod health;
 mod middleware;
+mod oauth;
 mod openapi;
 mod people;
 mod problem;
@@ -19,16 +20,22 @@ pub use openapi::document as openapi_document;
 pub use problem::Problem;
 pub use server::serve;
 
-pub(crate) use calls::page_of;
-pub(crate) use decisions::{give_approval, give_decline, give_resolution, opened};
+pub(crate) use body::bytes_up_to;
+pub(crate) use calls::{narrow_to, page_of, receipt_line, start_export};
+pub(crate) use decisions::{give_approval, give_decline, give_resolution, opened, status_at};
 pub(crate) use people::start_session;
-pub(crate) use request::attribute;
+pub(crate) use request::{Query, attribute, has_leaf, note, path_id};
+pub(crate) use routes::nothing_here;
+pub(crate) use terms::put_document;
 
+use crate::committer::Sealed;
+use crate::storage::receipt::StoredReceipt;
 use actix_web::HttpResponse;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// A page of a list: a full one says where the next begins.
-fn page(items: Vec<Value>, last: Option<String>, limit: i64) -> HttpResponse {
+fn page(items: &[Value], last: Option<String>, limit: i64) -> HttpResponse {
     let is_full = i64::try_from(items.len()).is_ok_and(|count| count == limit);
     HttpResponse::Ok().json(json!({"items": items, "next_cursor": last.filter(|_| is_full)}))
 }
@@ -38,4 +45,14 @@ fn insert(object: &mut Value, name: &str, value: Option<Value>) {
     if let (Some(members), Some(value)) = (object.as_object_mut(), value) {
         members.insert(name.to_owned(), value);
     }
+}
+
+/// The receipt of something an act recorded, as the wire shows it.
+fn receipt<T>(sealed: &Sealed<T>, stored: &StoredReceipt) -> Option<Value> {
+    sealed.receipt(stored).map(|receipt| receipt.to_json())
+}
+
+/// The answer to an act of which nothing but the receipt is to be told.
+fn recorded(sealed: &Sealed<Arc<StoredReceipt>>) -> HttpResponse {
+    HttpResponse::Ok().json(json!({"receipt": receipt(sealed, &sealed.value)}))
 }

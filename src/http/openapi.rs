@@ -33,6 +33,7 @@ const PROBLEMS: &[(&str, &str)] = &[
         "log-unavailable",
         "The call could not be recorded, and without a record there is no answer: treat it as a refusal.",
     ),
+    ("unreadable", "Something stored cannot be read; the service's log says what."),
     ("unavailable", "The service cannot answer now: try again."),
 ];
 
@@ -127,7 +128,7 @@ fn operation(route: &Route) -> Value {
     operation
 }
 
-fn object(required: &[&str], properties: Value) -> Value {
+fn object(required: &[&str], properties: &Value) -> Value {
     json!({"type": "object", "required": required, "properties": properties, "additionalProperties": false})
 }
 
@@ -136,7 +137,7 @@ fn schemas() -> Value {
     let scopes = || json!({"type": "array", "items": {"type": "string", "enum": crate::domain::Scope::ALL.map(crate::domain::Scope::as_str)}});
     let seconds = || json!({"type": "integer", "minimum": 1});
     let amount =
-        object(&["value", "currency"], json!({"value": {"type": ["string", "number"]}, "currency": text()}));
+        object(&["value", "currency"], &json!({"value": {"type": ["string", "number"]}, "currency": text()}));
     json!({
         "Problem": {
             "type": "object",
@@ -146,12 +147,12 @@ fn schemas() -> Value {
                 "title": text(),
                 "status": {"type": "integer"},
                 "detail": text(),
-                "errors": {"type": "array", "items": object(&["pointer", "detail"], json!({"pointer": text(), "detail": text()}))},
+                "errors": {"type": "array", "items": object(&["pointer", "detail"], &json!({"pointer": text(), "detail": text()}))},
             },
         },
-        "SignIn": object(&["tenant", "email", "password"], json!({"tenant": text(), "email": text(), "password": text()})),
-        "ChangePassword": object(&["old", "new"], json!({"old": text(), "new": text()})),
-        "NewPrincipal": object(&["email", "name", "roles", "password"], json!({
+        "SignIn": object(&["tenant", "email", "password"], &json!({"tenant": text(), "email": text(), "password": text()})),
+        "ChangePassword": object(&["old", "new"], &json!({"old": text(), "new": text()})),
+        "NewPrincipal": object(&["email", "name", "roles", "password"], &json!({
             "email": text(),
             "name": text(),
             "roles": {"type": "array", "items": {"type": "string", "enum": crate::domain::Role::ALL.map(crate::domain::Role::as_str)}},
@@ -160,14 +161,14 @@ fn schemas() -> Value {
         "Mandate": {"type": "object", "description": "As schema/mandate.schema.json says; JSON or YAML."},
         "Policy": {"type": "object", "description": "As schema/policy.schema.json says; JSON or YAML."},
         "CatalogueEntry": {"type": "object", "description": "As schema/catalogue.schema.json says; JSON or YAML."},
-        "NewAgent": object(&["name", "kind"], json!({"name": text(), "kind": {"type": "string", "enum": ["acting", "reading", "answering"]}})),
-        "NewCredential": object(&["label", "scopes"], json!({
+        "NewAgent": object(&["name", "kind"], &json!({"name": text(), "kind": {"type": "string", "enum": ["acting", "reading", "answering"]}})),
+        "NewCredential": object(&["label", "scopes"], &json!({
             "label": text(), "scopes": scopes(), "expires_in": seconds(),
             "clauses": {"type": "array", "items": {"type": "object"}}, "country": text(), "purpose": text(),
         })),
-        "DerivedCredential": object(&["label", "scopes"], json!({
+        "DerivedCredential": object(&["label", "scopes"], &json!({
             "label": text(), "scopes": scopes(), "expires_in": seconds(),
-            "clauses": {"type": "array", "items": {"type": "object"}}, "country": text(),
+            "clauses": {"type": "array", "items": {"type": "object"}},
         })),
         "TokenRequest": {
             "type": "object",
@@ -177,20 +178,20 @@ fn schemas() -> Value {
                 "client_id": text(), "client_secret": text(), "scope": text(),
             },
         },
-        "Evaluate": object(&["intent"], json!({
+        "Evaluate": object(&["intent"], &json!({
             "tenant": text(), "agent": text(), "intent": text(), "country": text(), "amount": amount,
             "counterparty": {"oneOf": [text(), {"type": "array", "items": text(), "minItems": 1}]},
             "resource": text(), "arguments": {"type": "object"},
             "evidence": {"type": "object"}, "untrusted": {"type": "boolean"}, "labels": {"type": "object"},
             "attachment": {"type": "object"}, "decision": text(), "min_mandate_version": {"type": "integer", "minimum": 0},
         })),
-        "EffectReport": object(&["status"], json!({
+        "EffectReport": object(&["status"], &json!({
             "status": {"type": "string", "enum": ["done", "failed", "unknown"]},
             "reference": {}, "detail": {}, "evidence": {},
         })),
-        "Approve": object(&["input_hash"], json!({"input_hash": text(), "valid_for": seconds()})),
-        "Decline": object(&[], json!({"reason": text(), "narrow": {"type": "object"}})),
-        "Resolve": object(&["status"], json!({"status": {"type": "string", "enum": ["done", "failed"]}, "reference": text()})),
+        "Approve": object(&["input_hash"], &json!({"input_hash": text(), "valid_for": seconds()})),
+        "Decline": object(&[], &json!({"reason": text(), "narrow": {"type": "object"}})),
+        "Resolve": object(&["status"], &json!({"status": {"type": "string", "enum": ["done", "failed"]}, "reference": text()})),
     })
 }
 
@@ -238,7 +239,8 @@ mod tests {
 
     #[test]
     fn every_kind_of_problem_is_explained() {
-        let source = [include_str!("problem.rs"), include_str!("body.rs"), include_str!("request.rs")].concat();
+        let source =
+            [include_str!("problem.rs"), include_str!("body.rs"), include_str!("request.rs")].concat();
         let kinds = PROBLEMS.iter().filter(|(kind, _)| source.contains(&format!("\"{kind}\""))).count();
         assert_eq!(kinds, PROBLEMS.len(), "a kind is explained that does not occur");
     }

@@ -8,12 +8,11 @@ use crate::app::App;
 use crate::committer::{clock, entropy};
 use crate::crypto::password::PasswordRules;
 use crate::crypto::secret::{Secret, SecretKind};
-use crate::domain::{Label, Malformed, Role, Roles, TenantSlug};
+use crate::domain::{Label, Malformed, PrincipalId, Role, Roles, TenantSlug};
 use crate::storage::access::Subject;
 use crate::storage::principal::{self, Principal};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Value, json};
-use std::net::IpAddr;
 
 /// A session just started.
 pub(crate) struct Started {
@@ -55,7 +54,7 @@ pub(crate) async fn start_session(
     password: &str,
 ) -> Result<Started, Problem> {
     let email = normal_email(email);
-    let address = request.peer_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip());
+    let address = request::address(request);
     let now = clock::now();
     let (slug, key) = (tenant.clone(), email.clone());
     let found = app.read(move |connection| principal::find_by_email(connection, &slug, &key)).await?;
@@ -105,21 +104,21 @@ pub(super) async fn change_password(
     let (slug, id) = (person.tenant.clone(), person.id);
     let stored = app.read(move |connection| principal::find(connection, &slug, id)).await?;
     let stored = stored.and_then(|stored| stored.password);
-    let address = request.peer_addr().map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.ip());
+    let address = request::address(&request);
     app.limits.may_sign_in(&person.tenant, &person.email, address, clock::now())?;
     if !app.passwords.verify(&old, stored.as_deref()).await? {
         app.limits.sign_in_failed(&person.tenant, &person.email, address, clock::now());
         return Err(Malformed::at("/old", "this is not the present password").into());
     }
+    let present = stored.unwrap_or_default();
     let hash =
         hash(&app, &new, "/new", &[&person.email, person.tenant.as_str(), person.name.as_str()]).await?;
     let sealed = app
         .committer
-        .act(person.tenant.clone(), move |books| act::change_password(books, &person, &hash))
+        .act(person.tenant.clone(), move |books| act::change_password(books, &person, &present, &hash))
         .await??;
     has_leaf(&request);
-    Ok(HttpResponse::Ok()
-        .json(json!({"receipt": sealed.receipt(&sealed.value).map(|receipt| receipt.to_json())})))
+    Ok(super::recorded(&sealed))
 }
 
 /// Hashes a password that the rules accept.
@@ -173,7 +172,7 @@ pub(super) async fn create(
     has_leaf(&request);
     let (person, stored) = &sealed.value;
     let mut answer = describe(person);
-    super::insert(&mut answer, "receipt", sealed.receipt(stored).map(|receipt| receipt.to_json()));
+    super::insert(&mut answer, "receipt", super::receipt(&sealed, stored));
     Ok(HttpResponse::Created().json(answer))
 }
 
@@ -181,12 +180,12 @@ pub(super) async fn create(
 pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     let operator = request::operator(&app, &request).await?;
     let query = Query::read(&request, &["limit", "cursor"])?;
-    let (limit, cursor) = (query.limit()?, query.text("cursor").map(str::to_owned));
+    let (limit, cursor) = (query.limit()?, query.id_cursor::<PrincipalId>()?);
     let tenant = operator.person().tenant.clone();
     let people =
         app.read(move |connection| principal::page(connection, &tenant, cursor.as_deref(), limit)).await?;
     let cursor = people.last().map(|last| last.id.to_string());
-    Ok(super::page(people.iter().map(describe).collect(), cursor, limit))
+    Ok(super::page(&people.iter().map(describe).collect::<Vec<_>>(), cursor, limit))
 }
 
 fn describe(person: &Principal) -> Value {

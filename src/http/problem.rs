@@ -13,7 +13,10 @@ use std::fmt;
 
 /// A problem, ready to be sent.
 #[derive(Debug)]
-pub struct Problem {
+pub struct Problem(Box<Details>);
+
+#[derive(Debug)]
+struct Details {
     status: StatusCode,
     kind: &'static str,
     title: &'static str,
@@ -33,7 +36,7 @@ impl Problem {
         title: &'static str,
         detail: impl Into<String>,
     ) -> Self {
-        Self {
+        Self(Box::new(Details {
             status,
             kind,
             title,
@@ -43,7 +46,7 @@ impl Problem {
             retry_after_seconds: None,
             challenge: None,
             allow: None,
-        }
+        }))
     }
 
     /// There is no such thing, or not for this caller.
@@ -67,67 +70,102 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, "conflict", "Conflict with what is there", detail)
     }
 
+    /// What there is too much of, and when to try again.
+    pub fn too_many(limit: TooMany, what: &str) -> Self {
+        let seconds = limit.retry_after_seconds;
+        let detail = format!("{what}: try again in {seconds} s");
+        let mut problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many", "Too many tries", detail);
+        problem.0.retry_after_seconds = Some(seconds);
+        problem
+    }
+
     fn malformed(status: StatusCode, malformed: Malformed) -> Self {
         let mut problem = Self::new(status, "malformed", "The request does not fit", malformed.to_string());
-        problem.errors = malformed.faults;
+        problem.0.errors = malformed.faults;
         problem
     }
 
     fn unauthorized(detail: impl Into<String>) -> Self {
         let mut problem =
             Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "No valid credential was presented", detail);
-        problem.challenge = Some("Bearer realm=\"procura\", error=\"invalid_token\"".into());
+        problem.0.challenge = Some("Bearer realm=\"procura\", error=\"invalid_token\"".into());
         problem
     }
 
     /// Adds a member to the problem.
     #[must_use]
     pub fn with(mut self, name: &str, value: Value) -> Self {
-        self.members.insert(name.to_owned(), value);
+        self.0.members.insert(name.to_owned(), value);
         self
     }
 
     /// The status.
     pub fn status(&self) -> StatusCode {
-        self.status
+        self.0.status
     }
 
-    /// The kind and the title.
+    /// What `type` names.
+    pub fn kind(&self) -> &'static str {
+        self.0.kind
+    }
+
+    /// The title, the same for every problem of the kind.
     pub fn title(&self) -> &'static str {
-        self.title
+        self.0.title
     }
 
     /// What is wrong, for the person.
     pub fn detail(&self) -> &str {
-        &self.detail
+        &self.0.detail
+    }
+
+    /// Whole seconds until it is worth trying again.
+    pub fn retry_after_seconds(&self) -> Option<i64> {
+        self.0.retry_after_seconds
+    }
+
+    /// The methods the path takes, where the one used is not among them.
+    pub fn allow(&self) -> Option<&str> {
+        self.0.allow.as_deref()
     }
 
     /// What is wrong, place by place.
     pub fn errors(&self) -> &[Fault] {
-        &self.errors
+        &self.0.errors
     }
 
     /// What the call log keeps of it: the kind and the places, never the values.
     pub fn note(&self) -> String {
-        let places: Vec<&str> = self
+        /// How many places are kept, and how much of each: callers choose how long they are.
+        const PLACES: usize = 8;
+        const CHARACTERS: usize = 40;
+        let shorten = |pointer: &str| pointer.chars().take(CHARACTERS).collect::<String>();
+        let places: Vec<String> = self
+            .0
             .errors
             .iter()
             .map(|fault| fault.pointer.as_str())
             .filter(|pointer| !pointer.is_empty())
-            .take(8)
+            .take(PLACES)
+            .map(shorten)
             .collect();
-        if places.is_empty() { self.kind.to_owned() } else { format!("{}: {}", self.kind, places.join(" ")) }
+        if places.is_empty() {
+            self.0.kind.to_owned()
+        } else {
+            format!("{}: {}", self.0.kind, places.join(" "))
+        }
     }
 
     /// The problem as JSON.
     pub fn to_json(&self) -> Value {
-        let mut object = self.members.clone();
-        object.insert("type".into(), json!(format!("/problems/{}", self.kind)));
-        object.insert("title".into(), json!(self.title));
-        object.insert("status".into(), json!(self.status.as_u16()));
-        object.insert("detail".into(), json!(self.detail));
-        if !self.errors.is_empty() {
+        let mut object = self.0.members.clone();
+        object.insert("type".into(), json!(format!("/problems/{}", self.0.kind)));
+        object.insert("title".into(), json!(self.0.title));
+        object.insert("status".into(), json!(self.0.status.as_u16()));
+        object.insert("detail".into(), json!(self.0.detail));
+        if !self.0.errors.is_empty() {
             let errors: Vec<Value> = self
+                .0
                 .errors
                 .iter()
                 .map(|fault| json!({"pointer": fault.pointer, "detail": fault.detail}))
@@ -141,14 +179,14 @@ impl Problem {
 impl Problem {
     /// The response, about the request that `instance` names.
     pub fn respond(&self, instance: Option<&str>) -> HttpResponse {
-        let mut response = HttpResponse::build(self.status);
-        if let Some(challenge) = &self.challenge {
+        let mut response = HttpResponse::build(self.0.status);
+        if let Some(challenge) = &self.0.challenge {
             response.insert_header((header::WWW_AUTHENTICATE, challenge.as_str()));
         }
-        if let Some(allow) = &self.allow {
+        if let Some(allow) = &self.0.allow {
             response.insert_header((header::ALLOW, allow.as_str()));
         }
-        if let Some(seconds) = self.retry_after_seconds {
+        if let Some(seconds) = self.0.retry_after_seconds {
             response.insert_header((header::RETRY_AFTER, seconds.to_string()));
         }
         let mut body = self.to_json();
@@ -159,7 +197,7 @@ impl Problem {
     /// The path takes other methods.
     pub fn method_not_allowed(detail: String, allowed: String) -> Self {
         let mut problem = Self::new(StatusCode::METHOD_NOT_ALLOWED, "method", "Method not taken", detail);
-        problem.allow = Some(allowed);
+        problem.0.allow = Some(allowed);
         problem
     }
 
@@ -167,20 +205,20 @@ impl Problem {
     pub fn sign_in_failed() -> Self {
         let detail = "tenant, address or password is not right";
         let mut problem = Self::new(StatusCode::UNAUTHORIZED, "sign-in-failed", "Not signed in", detail);
-        problem.challenge = Some("Bearer realm=\"procura\"".into());
+        problem.0.challenge = Some("Bearer realm=\"procura\"".into());
         problem
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.detail)
+        f.write_str(&self.0.detail)
     }
 }
 
 impl ResponseError for Problem {
     fn status_code(&self) -> StatusCode {
-        self.status
+        self.0.status
     }
 
     fn error_response(&self) -> HttpResponse {
@@ -202,7 +240,7 @@ impl From<Error> for Problem {
                     "The scope does not reach",
                     detail,
                 );
-                problem.challenge = Some(format!(
+                problem.0.challenge = Some(format!(
                     "Bearer realm=\"procura\", error=\"insufficient_scope\", scope=\"{scope}\""
                 ));
                 problem
@@ -215,7 +253,7 @@ impl From<Error> for Problem {
                     "A scope no agent is given",
                     detail,
                 );
-                problem.errors = vec![Fault { pointer, detail: detail.to_owned() }];
+                problem.0.errors = vec![Fault { pointer, detail: detail.to_owned() }];
                 problem
             }
             Error::Dead(life) => Self::unauthorized(match life {
@@ -225,6 +263,7 @@ impl From<Error> for Problem {
                 Life::Live => "the credential cannot be used".to_owned(),
             }),
             Error::Unknown => Self::unauthorized("the token's credential is unknown"),
+            Error::SignedOut => Self::unauthorized("the session is over: sign in again"),
             Error::StepUp { act } => {
                 let detail = format!("{act} needs a sign-in of the last 5 minutes: sign in again");
                 Self::new(StatusCode::FORBIDDEN, "step-up-required", "A fresh sign-in is needed", detail)
@@ -258,6 +297,15 @@ impl From<Error> for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "the database failed a request");
+        if let StoreError::Corrupt { .. } = error {
+            let detail = "something stored cannot be read; the operator finds it in the service's log";
+            return Self::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "unreadable",
+                "Something stored cannot be read",
+                detail,
+            );
+        }
         unavailable(
             "unavailable",
             "The service cannot answer now",
@@ -284,17 +332,13 @@ impl From<Unavailable> for Problem {
 
 fn unavailable(kind: &'static str, title: &'static str, detail: &str, wait: i64) -> Problem {
     let mut problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, kind, title, detail);
-    problem.retry_after_seconds = Some(wait);
+    problem.0.retry_after_seconds = Some(wait);
     problem
 }
 
 impl From<TooMany> for Problem {
     fn from(limit: TooMany) -> Self {
-        let seconds = limit.retry_after_seconds;
-        let detail = format!("too many tries: try again in {seconds} s");
-        let mut problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many", "Too many tries", detail);
-        problem.retry_after_seconds = Some(seconds);
-        problem
+        Self::too_many(limit, "too many tries")
     }
 }
 
@@ -315,7 +359,7 @@ impl From<CallerError> for Problem {
         match error {
             CallerError::Missing => {
                 let mut problem = Self::unauthorized("no bearer token was sent");
-                problem.challenge = Some("Bearer realm=\"procura\"".into());
+                problem.0.challenge = Some("Bearer realm=\"procura\"".into());
                 problem
             }
             CallerError::Unattributable(detail) => {

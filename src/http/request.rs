@@ -4,11 +4,13 @@ use super::Problem;
 use crate::actions::Error;
 use crate::actions::caller::{AgentCaller, Operator, Person};
 use crate::app::{App, Caller, CallerError};
-use crate::domain::{Malformed, TenantSlug, Timestamp};
+use crate::crypto::token::{Claims, Verified};
+use crate::domain::{CallId, Malformed, TenantSlug, Timestamp};
 use crate::storage::access::Subject;
 use actix_web::http::header;
 use actix_web::{HttpMessage, HttpRequest};
 use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr};
 
 /// Against whom a call is listed, unless it has a leaf of its own.
 #[derive(Debug, Clone)]
@@ -19,17 +21,31 @@ pub(super) struct Attribution {
     pub subject: Subject,
     /// Whether the call recorded a leaf.
     pub has_leaf: bool,
+    /// What was wrong, where that does not show in the response's own problem.
+    pub note: Option<String>,
 }
 
 /// Says whose call this is.
 pub(crate) fn attribute(request: &HttpRequest, tenant: &TenantSlug, subject: Subject) {
-    request.extensions_mut().insert(Attribution { tenant: tenant.clone(), subject, has_leaf: false });
+    request.extensions_mut().insert(Attribution {
+        tenant: tenant.clone(),
+        subject,
+        has_leaf: false,
+        note: None,
+    });
 }
 
 /// Says that the call recorded a leaf of its own.
-pub(super) fn has_leaf(request: &HttpRequest) {
+pub(crate) fn has_leaf(request: &HttpRequest) {
     if let Some(attribution) = request.extensions_mut().get_mut::<Attribution>() {
         attribution.has_leaf = true;
+    }
+}
+
+/// Says what was wrong with the call, for a response that is not itself a problem.
+pub(crate) fn note(request: &HttpRequest, note: String) {
+    if let Some(attribution) = request.extensions_mut().get_mut::<Attribution>() {
+        attribution.note = Some(note);
     }
 }
 
@@ -51,12 +67,24 @@ pub(super) async fn caller(app: &App, request: &HttpRequest) -> Result<Caller, P
             Ok(caller)
         }
         Err(error) => {
-            if let CallerError::Dead { tenant, subject, .. } = &error {
-                attribute(request, tenant, *subject);
-            }
+            attribute_dead(request, &error);
             Err(error.into())
         }
     }
+}
+
+/// Says whose call this is where their token or credential is dead.
+pub(super) fn attribute_dead(request: &HttpRequest, error: &CallerError) {
+    if let CallerError::Dead { tenant, subject, .. } = error {
+        attribute(request, tenant, *subject);
+    }
+}
+
+/// Refuses verified claims whose credential is not live now.
+pub(super) async fn live(app: &App, request: &HttpRequest, claims: &Verified<Claims>) -> Result<(), Problem> {
+    let agent = app.agent(claims).await.inspect_err(|error| attribute_dead(request, error))?;
+    attribute(request, &agent.tenant, agent.subject());
+    Ok(())
 }
 
 /// A person; an agent is refused.
@@ -106,11 +134,11 @@ pub(super) fn optional_if_match(request: &HttpRequest) -> Result<Option<u64>, Pr
 
 /// The query's members; each may stand once.
 #[derive(Debug)]
-pub(super) struct Query(HashMap<String, String>);
+pub(crate) struct Query(HashMap<String, String>);
 
 impl Query {
     /// Reads the query string; unknown or repeated members are refused by name.
-    pub fn read(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Problem> {
+    pub(crate) fn read(request: &HttpRequest, allowed: &[&str]) -> Result<Self, Problem> {
         let pairs: Vec<(String, String)> =
             actix_web::web::Query::<Vec<(String, String)>>::from_query(request.query_string())
                 .map_err(|error| Problem::unreadable(Malformed::whole(format!("the query: {error}"))))?
@@ -133,12 +161,15 @@ impl Query {
     }
 
     /// A parameter as text, if it is there and not empty.
-    pub fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|text| !text.is_empty())
     }
 
     /// A parameter, parsed by its type's own grammar.
-    pub fn parsed<T: std::str::FromStr<Err = String>>(&self, name: &str) -> Result<Option<T>, Malformed> {
+    pub(crate) fn parsed<T: std::str::FromStr<Err = String>>(
+        &self,
+        name: &str,
+    ) -> Result<Option<T>, Malformed> {
         self.text(name)
             .map(|text| {
                 text.parse().map_err(|detail| Malformed::whole(format!("parameter `{name}`: {detail}")))
@@ -147,7 +178,7 @@ impl Query {
     }
 
     /// A parameter that is a whole number within bounds.
-    pub fn number(&self, name: &str, usual: i64, least: i64, most: i64) -> Result<i64, Malformed> {
+    pub(crate) fn number(&self, name: &str, usual: i64, least: i64, most: i64) -> Result<i64, Malformed> {
         let Some(text) = self.text(name) else { return Ok(usual) };
         text.parse::<i64>().ok().filter(|number| (least..=most).contains(number)).ok_or_else(|| {
             Malformed::whole(format!(
@@ -158,17 +189,51 @@ impl Query {
     }
 
     /// `limit`: how many entries a page has.
-    pub fn limit(&self) -> Result<i64, Malformed> {
+    pub(crate) fn limit(&self) -> Result<i64, Malformed> {
         self.number("limit", 50, 1, 500)
     }
 
+    /// `cursor` of a list of versions: the one before which the page begins.
+    pub(crate) fn version_cursor(&self) -> Result<Option<u64>, Malformed> {
+        let Some(text) = self.text("cursor") else { return Ok(None) };
+        text.parse().map(Some).map_err(|_| wrong_cursor(text))
+    }
+
+    /// `cursor` of a list of calls: the 26 digits and letters behind an id's prefix, so that one cursor serves ids
+    /// of several kinds.
+    pub(crate) fn call_cursor(&self) -> Result<Option<String>, Malformed> {
+        let Some(text) = self.text("cursor") else { return Ok(None) };
+        let id: Result<CallId, _> = format!("{}{text}", CallId::PREFIX).parse();
+        id.map(|_| Some(text.to_owned())).map_err(|_| wrong_cursor(text))
+    }
+
+    /// `cursor` of a list of things that have ids of one kind.
+    pub(crate) fn id_cursor<T: std::str::FromStr<Err = String> + std::fmt::Display>(
+        &self,
+    ) -> Result<Option<String>, Malformed> {
+        Ok(self.parsed::<T>("cursor")?.map(|id| id.to_string()))
+    }
+
     /// A time.
-    pub fn time(&self, name: &str) -> Result<Option<Timestamp>, Malformed> {
+    pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, Malformed> {
         self.parsed(name)
     }
 }
 
+fn wrong_cursor(text: &str) -> Malformed {
+    let shown: String = text.chars().take(64).collect();
+    Malformed::whole(format!(
+        "parameter `cursor`: `{}` is not a `next_cursor` of this list",
+        shown.escape_debug()
+    ))
+}
+
+/// Where a request comes from, as the connection says.
+pub(super) fn address(request: &HttpRequest) -> IpAddr {
+    request.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip())
+}
+
 /// An id in a path; what does not parse is not there.
-pub(super) fn path_id<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, Problem> {
+pub(crate) fn path_id<T: std::str::FromStr>(text: &str, what: &str) -> Result<T, Problem> {
     text.parse().map_err(|_| Problem::not_found(what))
 }

@@ -1,6 +1,6 @@
 //! Every route once: from this table come the server's routing, the OpenAPI document and the tests that walk it.
 
-use super::{Problem, agents, calls, decisions, gate, health, openapi, people, terms};
+use super::{Problem, agents, calls, decisions, gate, health, oauth, openapi, people, terms};
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
 
@@ -80,7 +80,7 @@ routes! {
     post "/v1/credentials/derive" Agent 201 agents::derive, "Derive a narrower credential", body "DerivedCredential";
     get "/v1/credentials" Person 200 agents::list_credentials, "List one's credentials", query ["limit", "cursor"];
     delete "/v1/credentials/{credential}" Person 200 agents::revoke, "Revoke a credential and its children";
-    post "/oauth/token" Anyone 200 agents::token, "Renew an agent's token (RFC 6749 section 4.4)", body "TokenRequest";
+    post "/oauth/token" Anyone 200 oauth::token, "Renew an agent's token (RFC 6749 section 4.4)", body "TokenRequest";
     post "/v1/gate/evaluate" Agent 200 gate::evaluate, "Put an action to the gate", body "Evaluate";
     post "/v1/effects/{effect}/outcome" Agent 200 decisions::outcome, "Report what became of an effect", body "EffectReport";
     get "/v1/decisions" Either 200 decisions::list, "List decisions", query ["status", "limit", "cursor"];
@@ -110,7 +110,7 @@ pub(super) fn configure(config: &mut web::ServiceConfig, bench_bare: bool) {
 }
 
 /// Whatever no route answers: 405 where another method would do, otherwise 404.
-pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Problem> {
+pub(crate) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Problem> {
     let allowed: Vec<String> = ROUTES
         .iter()
         .filter(|route| actix_web::dev::ResourceDef::new(route.path).is_match(request.path()))

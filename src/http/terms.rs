@@ -2,9 +2,13 @@
 
 use super::request::{self, Query, has_leaf, if_match, optional_if_match, path_id};
 use super::{Problem, body};
+use crate::actions::Error;
+use crate::actions::caller::Person;
+use crate::actions::mandate::Put;
 use crate::actions::{catalogue as act_catalogue, mandate as act_mandate, policy as act_policy};
 use crate::app::{App, Caller};
-use crate::domain::{Intent, PrincipalId, Scope};
+use crate::committer::{Books, Sealed};
+use crate::domain::{Intent, Malformed, PrincipalId, Scope, TenantSlug};
 use crate::engine::{CatalogueEntry, Change, MandateDocument, PolicyDocument, compare, compare_policies};
 use crate::storage::StoreError;
 use crate::storage::catalogue::{self, CatalogueVersion};
@@ -45,31 +49,14 @@ pub(super) async fn put_mandate(
     let person = request::person(&app, &request).await?;
     let seen = if_match(&request)?;
     let document = MandateDocument::read(&body::document(&request, &mut payload).await?)?;
-    // A narrowing goes first; which it is, is decided for good in the batch.
-    let (slug, id) = (person.tenant.clone(), person.id);
-    let live = app.read(move |connection| mandate::live(connection, &slug, id)).await?;
-    let narrows =
-        live.and_then(|live| serde_json::from_str(&live.document).ok()).is_some_and(|value: Value| {
-            MandateDocument::read(&value)
-                .is_ok_and(|old| matches!(compare(&old, &document), Change::Narrowed | Change::Mixed))
-        });
-    let tenant = person.tenant.clone();
-    let act =
-        move |books: &mut crate::committer::Books<'_>| act_mandate::put(books, &person, seen, &document);
-    let sealed = if narrows {
-        app.committer.urgent(tenant, act).await??
-    } else {
-        app.committer.act(tenant, act).await??
-    };
-    has_leaf(&request);
-    app.decisions_changed();
+    let sealed = put_document(&app, &request, person, seen, document).await?;
     let put = &sealed.value;
     let warnings: Vec<Value> = put
         .warnings
         .iter()
         .map(|warning| json!({"pointer": warning.pointer, "detail": warning.message}))
         .collect();
-    let receipt = sealed.receipt(&put.stored).map(|receipt| receipt.to_json());
+    let receipt = super::receipt(&sealed, &put.stored);
     let answer = json!({
         "version": put.version,
         "change": put.change.as_str(),
@@ -79,6 +66,51 @@ pub(super) async fn put_mandate(
     Ok(versioned(put.version, &answer))
 }
 
+/// Puts a mandate live, for the wire and for the page.
+pub(crate) async fn put_document(
+    app: &App,
+    request: &HttpRequest,
+    person: Person,
+    seen: u64,
+    document: MandateDocument,
+) -> Result<Sealed<Put>, Problem> {
+    let (slug, id) = (person.tenant.clone(), person.id);
+    let live = app.read(move |connection| mandate::live(connection, &slug, id)).await?;
+    let live = live.map(|live| live.document);
+    let is_urgent = narrows(live, MandateDocument::read, |live| compare(live, &document));
+    let tenant = person.tenant.clone();
+    put(app, request, tenant, is_urgent, move |books| act_mandate::put(books, &person, seen, &document)).await
+}
+
+/// Whether a document narrows the live one, as far as can be told before the batch, which decides it for good.
+fn narrows<D>(
+    live: Option<String>,
+    read: impl FnOnce(&Value) -> Result<D, Malformed>,
+    change: impl FnOnce(&D) -> Change,
+) -> bool {
+    live.and_then(|text| serde_json::from_str(&text).ok())
+        .and_then(|value| read(&value).ok())
+        .is_some_and(|live| matches!(change(&live), Change::Narrowed | Change::Mixed))
+}
+
+/// Puts a version live; a narrowing goes before everything that waits.
+async fn put<T: Send + 'static>(
+    app: &App,
+    request: &HttpRequest,
+    tenant: TenantSlug,
+    is_urgent: bool,
+    act: impl FnOnce(&mut Books<'_>) -> Result<T, Error> + Send + 'static,
+) -> Result<Sealed<T>, Problem> {
+    let sealed = if is_urgent {
+        app.committer.urgent(tenant, act).await??
+    } else {
+        app.committer.act(tenant, act).await??
+    };
+    has_leaf(request);
+    app.decisions_changed();
+    Ok(sealed)
+}
+
 /// Earlier versions, newest first.
 pub(super) async fn mandate_versions(
     app: web::Data<App>,
@@ -86,13 +118,13 @@ pub(super) async fn mandate_versions(
 ) -> Result<HttpResponse, Problem> {
     let (caller, principal) = mandate_reader(&app, &request).await?;
     let query = Query::read(&request, &["limit", "cursor"])?;
-    let (limit, before) = (query.limit()?, query.text("cursor").and_then(|text| text.parse().ok()));
+    let (limit, before) = (query.limit()?, query.version_cursor()?);
     let tenant = caller.tenant().clone();
     let versions =
         app.read(move |connection| mandate::page(connection, &tenant, principal, before, limit)).await?;
     let cursor = versions.last().map(|last| last.version.to_string());
-    let items = versions.iter().map(describe_mandate).collect::<Result<_, _>>()?;
-    Ok(super::page(items, cursor, limit))
+    let items = versions.iter().map(describe_mandate).collect::<Result<Vec<_>, _>>()?;
+    Ok(super::page(&items, cursor, limit))
 }
 
 /// One version.
@@ -139,23 +171,12 @@ pub(super) async fn put_policy(
     let tenant = operator.person().tenant.clone();
     let slug = tenant.clone();
     let live = app.read(move |connection| policy::live(connection, &slug)).await?;
-    let narrows =
-        live.and_then(|live| serde_json::from_str(&live.document).ok()).is_some_and(|value: Value| {
-            PolicyDocument::read(&value).is_ok_and(|old| {
-                matches!(compare_policies(&old, &document), Change::Narrowed | Change::Mixed)
-            })
-        });
-    let act =
-        move |books: &mut crate::committer::Books<'_>| act_policy::put(books, &operator, seen, &document);
-    let sealed = if narrows {
-        app.committer.urgent(tenant, act).await??
-    } else {
-        app.committer.act(tenant, act).await??
-    };
-    has_leaf(&request);
-    app.decisions_changed();
+    let live = live.map(|live| live.document);
+    let is_urgent = narrows(live, PolicyDocument::read, |live| compare_policies(live, &document));
+    let act = move |books: &mut Books<'_>| act_policy::put(books, &operator, seen, &document);
+    let sealed = put(&app, &request, tenant, is_urgent, act).await?;
     let put = &sealed.value;
-    let receipt = sealed.receipt(&put.stored).map(|receipt| receipt.to_json());
+    let receipt = super::receipt(&sealed, &put.stored);
     Ok(versioned(
         put.version,
         &json!({"version": put.version, "change": put.change.as_str(), "receipt": receipt}),
@@ -169,12 +190,12 @@ pub(super) async fn policy_versions(
 ) -> Result<HttpResponse, Problem> {
     let person = request::person(&app, &request).await?;
     let query = Query::read(&request, &["limit", "cursor"])?;
-    let (limit, before) = (query.limit()?, query.text("cursor").and_then(|text| text.parse().ok()));
+    let (limit, before) = (query.limit()?, query.version_cursor()?);
     let versions =
         app.read(move |connection| policy::page(connection, &person.tenant, before, limit)).await?;
     let cursor = versions.last().map(|last| last.version.to_string());
-    let items = versions.iter().map(describe_policy).collect::<Result<_, _>>()?;
-    Ok(super::page(items, cursor, limit))
+    let items = versions.iter().map(describe_policy).collect::<Result<Vec<_>, _>>()?;
+    Ok(super::page(&items, cursor, limit))
 }
 
 /// One version.
@@ -237,16 +258,14 @@ pub(super) async fn put_entry(
 ) -> Result<HttpResponse, Problem> {
     let operator = request::operator(&app, &request).await?;
     let seen = optional_if_match(&request)?;
-    let intent: Intent = path.parse().map_err(|detail: String| crate::domain::Malformed::whole(detail))?;
+    let intent: Intent = path.parse().map_err(|detail: String| Malformed::whole(detail))?;
     let entry = CatalogueEntry::read(&body::document(&request, &mut payload).await?)?;
     let tenant = operator.person().tenant.clone();
-    let act = move |books: &mut crate::committer::Books<'_>| {
-        act_catalogue::put(books, &operator, &intent, &entry, seen)
-    };
+    let act = move |books: &mut Books<'_>| act_catalogue::put(books, &operator, &intent, &entry, seen);
     let sealed = app.committer.act(tenant, act).await??;
     has_leaf(&request);
     let put = &sealed.value;
-    let receipt = sealed.receipt(&put.stored).map(|receipt| receipt.to_json());
+    let receipt = super::receipt(&sealed, &put.stored);
     Ok(versioned(put.version, &json!({"version": put.version, "receipt": receipt})))
 }
 

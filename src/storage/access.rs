@@ -180,13 +180,15 @@ pub struct Minute {
     pub listed: u64,
     /// How many of each kind, as JSON.
     pub counts: String,
+    /// Whether its leaf is written: then nothing is added to it.
+    pub is_closed: bool,
 }
 
 type MinuteRow =
     (String, String, i64, Option<String>, Option<String>, Option<String>, i64, i64, String, Option<i64>);
 
 fn read_minute(row: MinuteRow) -> Result<Minute, StoreError> {
-    let (_, chain, minute, principal, agent, credential, count, listed, counts, _) = row;
+    let (_, chain, minute, principal, agent, credential, count, listed, counts, log_index) = row;
     Ok(Minute {
         subject: Subject {
             chain: read::text("access_minutes.chain", &chain)?,
@@ -198,6 +200,7 @@ fn read_minute(row: MinuteRow) -> Result<Minute, StoreError> {
         count: read::count("access_minutes.count", count)?,
         listed: read::count("access_minutes.listed", listed)?,
         counts,
+        is_closed: log_index.is_some(),
     })
 }
 
@@ -238,12 +241,12 @@ pub fn insert_minute(
     Ok(())
 }
 
-/// Writes a minute again, with more calls in it; `false` if its leaf is already written.
+/// Writes a minute again, with more calls in it; a failure if its leaf is already written.
 pub fn update_minute(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
     minute: &Minute,
-) -> Result<bool, StoreError> {
+) -> Result<(), StoreError> {
     let changed = diesel::update(
         access_minutes::table
             .find((tenant.as_str(), minute.subject.chain.to_string(), minute.minute))
@@ -255,7 +258,11 @@ pub fn update_minute(
         access_minutes::counts.eq(&minute.counts),
     ))
     .execute(connection)?;
-    Ok(changed == 1)
+    if changed == 1 {
+        Ok(())
+    } else {
+        Err(StoreError::Failed("a minute was closed inside its transaction".into()))
+    }
 }
 
 /// Minutes before `minute` that have no leaf yet, oldest first.

@@ -55,48 +55,20 @@ type Row = (
     (Option<String>, Option<String>, Option<String>, Vec<u8>, i64, i64, Option<i64>, Option<String>),
 );
 
-const COLUMNS: (
-    (
-        credentials::tenant,
-        credentials::id,
-        credentials::agent,
-        credentials::principal,
-        credentials::parent,
-        credentials::depth,
-        credentials::label,
-        credentials::scopes,
-    ),
-    (
-        credentials::clauses,
-        credentials::country,
-        credentials::purpose,
-        credentials::secret_digest,
-        credentials::created_at,
-        credentials::expires_at,
-        credentials::revoked_at,
-        credentials::revoked_by,
-    ),
-) = (
-    (
-        credentials::tenant,
-        credentials::id,
-        credentials::agent,
-        credentials::principal,
-        credentials::parent,
-        credentials::depth,
-        credentials::label,
-        credentials::scopes,
-    ),
-    (
-        credentials::clauses,
-        credentials::country,
-        credentials::purpose,
-        credentials::secret_digest,
-        credentials::created_at,
-        credentials::expires_at,
-        credentials::revoked_at,
-        credentials::revoked_by,
-    ),
+#[rustfmt::skip]
+type Columns = (
+    (credentials::tenant, credentials::id, credentials::agent, credentials::principal, credentials::parent,
+     credentials::depth, credentials::label, credentials::scopes),
+    (credentials::clauses, credentials::country, credentials::purpose, credentials::secret_digest,
+     credentials::created_at, credentials::expires_at, credentials::revoked_at, credentials::revoked_by),
+);
+
+#[rustfmt::skip]
+const COLUMNS: Columns = (
+    (credentials::tenant, credentials::id, credentials::agent, credentials::principal, credentials::parent,
+     credentials::depth, credentials::label, credentials::scopes),
+    (credentials::clauses, credentials::country, credentials::purpose, credentials::secret_digest,
+     credentials::created_at, credentials::expires_at, credentials::revoked_at, credentials::revoked_by),
 );
 
 fn read_row((identity, terms): Row) -> Result<Credential, StoreError> {
@@ -224,6 +196,21 @@ pub fn children(
         .into_iter()
         .map(read_row)
         .collect()
+}
+
+/// How many credentials derived from one are live at an instant.
+pub fn count_live_children(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    parent: CredentialId,
+    now: Timestamp,
+) -> Result<u64, StoreError> {
+    let live: i64 = credentials::table
+        .filter(credentials::tenant.eq(tenant.as_str()).and(credentials::parent.eq(parent.to_string())))
+        .filter(credentials::revoked_at.is_null().and(credentials::expires_at.gt(now.unix_milliseconds())))
+        .count()
+        .get_result(connection)?;
+    read::count("credentials", live)
 }
 
 /// Revokes a credential that is not revoked yet; `false` otherwise.

@@ -213,6 +213,8 @@ pub fn move_write_ahead_log(connection: &mut AnyConnection) -> Result<(), StoreE
     let AnyConnection::Sqlite(sqlite) = connection else { return Ok(()) };
     let moved: Moved = diesel::sql_query("PRAGMA wal_checkpoint(PASSIVE)").get_result(sqlite)?;
     if moved.log > LONG {
+        // This waits for readers while holding the writer's lock: briefly, so that no batch gives up meanwhile.
+        sqlite.batch_execute("PRAGMA busy_timeout=50")?;
         let _: Moved = diesel::sql_query("PRAGMA wal_checkpoint(RESTART)").get_result(sqlite)?;
     }
     Ok(())

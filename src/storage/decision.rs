@@ -307,7 +307,10 @@ pub fn count_of_agent(
         .count()
         .get_result(connection)?;
     let first = DecisionId::new(since, [0; 10]).to_string();
-    let recent: i64 = of_agent().filter(decisions::id.ge(first)).count().get_result(connection)?;
+    let recent: i64 = of_agent()
+        .filter(decisions::id.ge(first).and(decisions::kind.eq(DecisionKind::Action.as_str())))
+        .count()
+        .get_result(connection)?;
     Ok((read::count("decisions", open)?, read::count("decisions", recent)?))
 }
 
@@ -407,23 +410,28 @@ pub fn turn(
     Ok(changed == 1)
 }
 
-/// Gives back a yes that a withdrawn allow used, for as long as it was good.
+/// What becomes of a yes that a withdrawn allow had used: it is given back for as long as it was good, unless what
+/// decides has changed meanwhile, which takes back every yes.
 pub fn give_back(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
     log_index: u64,
+    still_stands: bool,
 ) -> Result<usize, StoreError> {
     let used = decisions::table
         .filter(decisions::tenant.eq(tenant.as_str()))
         .filter(decisions::used_index.eq(Some(read::stored_count(log_index))))
         .filter(decisions::status.eq(DecisionStatus::Used.as_str()));
-    Ok(diesel::update(used)
-        .set((
-            decisions::status.eq(DecisionStatus::Approved.as_str()),
-            decisions::used_index.eq(None::<i64>),
-            decisions::due_at.eq(decisions::approved_until),
-        ))
-        .execute(connection)?)
+    let unused = decisions::used_index.eq(None::<i64>);
+    Ok(if still_stands {
+        let status = decisions::status.eq(DecisionStatus::Approved.as_str());
+        diesel::update(used)
+            .set((status, unused, decisions::due_at.eq(decisions::approved_until)))
+            .execute(connection)?
+    } else {
+        let status = decisions::status.eq(DecisionStatus::Withdrawn.as_str());
+        diesel::update(used).set((status, unused)).execute(connection)?
+    })
 }
 
 /// Decisions whose time is over, with their tenants, oldest first.

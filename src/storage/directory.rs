@@ -1,12 +1,12 @@
 //! The data directory: what lies in it, and that one server at a time uses it.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// A data directory that this process alone holds until it is dropped.
 #[derive(Debug)]
 pub struct DataDirectory {
-    path: PathBuf,
     _lock: File,
 }
 
@@ -22,18 +22,14 @@ impl DataDirectory {
             .create(true)
             .truncate(false)
             .write(true)
+            .mode(0o600)
             .open(&file)
             .map_err(|error| format!("`{}` cannot be opened: {error}", file.display()))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Ok(()) => Ok(Self { _lock: lock }),
             Err(TryLockError::WouldBlock) => Err(format!("`{shown}` is in use by another procura")),
             Err(TryLockError::Error(error)) => Err(format!("`{}` cannot be locked: {error}", file.display())),
         }
-    }
-
-    /// The directory.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Where the embedded database lies.

@@ -92,7 +92,13 @@ pub fn delete_answer(
 }
 
 /// Forgets keys whose time is over.
-pub fn delete_expired(connection: &mut AnyConnection, now: Timestamp) -> Result<usize, StoreError> {
-    Ok(diesel::delete(keys::table.filter(keys::expires_at.lt(now.unix_milliseconds())))
-        .execute(connection)?)
+pub fn delete_expired(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    now: Timestamp,
+) -> Result<usize, StoreError> {
+    let expired = keys::table
+        .filter(keys::tenant.eq(tenant.as_str()))
+        .filter(keys::expires_at.lt(now.unix_milliseconds()));
+    Ok(diesel::delete(expired).execute(connection)?)
 }

@@ -30,17 +30,6 @@ pub fn insert(
     Ok(true)
 }
 
-/// Whether the principal approved this counterparty before.
-pub fn contains(
-    connection: &mut AnyConnection,
-    tenant: &TenantSlug,
-    principal: PrincipalId,
-    name: &ExternalName,
-) -> Result<bool, StoreError> {
-    let key = (tenant.as_str(), principal.to_string(), name.as_str());
-    Ok(known::table.find(key).select(known::since).first::<i64>(connection).optional()?.is_some())
-}
-
 /// All of a principal's, by name.
 pub fn of_principal(
     connection: &mut AnyConnection,

@@ -137,15 +137,18 @@ pub fn page(
         .collect()
 }
 
-/// Replaces a password.
+/// Replaces a password, if `present` is still the stored hash; `false` otherwise.
 pub fn set_password(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
     id: PrincipalId,
+    present: &str,
     password: &str,
     set_by: PasswordSetBy,
 ) -> Result<bool, StoreError> {
-    let changed = diesel::update(principals::table.find((tenant.as_str(), id.to_string())))
+    let place =
+        principals::table.find((tenant.as_str(), id.to_string())).filter(principals::password.eq(present));
+    let changed = diesel::update(place)
         .set((principals::password.eq(Some(password)), principals::password_set_by.eq(Some(set_by.as_str()))))
         .execute(connection)?;
     Ok(changed == 1)

@@ -1,12 +1,16 @@
 //! Receipts: the leaves of each tenant's log, with the documents their hashes cover.
 
+#![expect(clippy::ref_option_ref, reason = "what diesel derives borrows the row's options")]
+
 use super::{AnyConnection, StoreError, read, schema::receipts};
 use crate::crypto::sha256;
+use crate::domain::ReceiptId;
 use crate::domain::{
     AgentId, Chain, CredentialId, Hash, Intent, Outcome, PrincipalId, TenantSlug, Timestamp,
 };
 use crate::evidence::receipt::{Auth, Body, Kind};
 use diesel::prelude::*;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A receipt as it is stored: everything but its path, which depends on the log's size.
@@ -281,6 +285,22 @@ pub fn find(
         .transpose()
 }
 
+/// The receipts at several places of the log, by place; places that hold none are left out.
+pub fn find_many(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    log_indices: impl IntoIterator<Item = u64>,
+) -> Result<HashMap<u64, StoredReceipt>, StoreError> {
+    let places: Vec<i64> = log_indices.into_iter().map(read::stored_count).collect();
+    receipts::table
+        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::log_index.eq_any(places)))
+        .select(COLUMNS)
+        .load::<Row>(connection)?
+        .into_iter()
+        .map(|row| read_row(row).map(|stored| (stored.log_index, stored)))
+        .collect()
+}
+
 /// Where a chain ends: its highest `seq` and that receipt's hash.
 pub fn last_of_chain(
     connection: &mut AnyConnection,
@@ -314,6 +334,28 @@ pub fn of_chain(
         .load::<Row>(connection)?
         .into_iter()
         .map(read_row)
+        .collect()
+}
+
+/// Which receipts of a chain beyond `seq` repeat earlier answers and allow: their ids and input documents.
+pub fn replays_beyond(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    chain: &Chain,
+    seq: u64,
+    limit: i64,
+) -> Result<Vec<(ReceiptId, String)>, StoreError> {
+    receipts::table
+        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::chain.eq(chain.to_string())))
+        .filter(receipts::seq.gt(read::stored_count(seq)))
+        .filter(receipts::kind.eq(Kind::GateReplay.as_str()))
+        .filter(receipts::outcome.eq(Outcome::Allow.as_str()))
+        .order(receipts::seq)
+        .limit(limit)
+        .select((receipts::id, receipts::input))
+        .load::<(String, String)>(connection)?
+        .into_iter()
+        .map(|(id, input)| Ok((read::text("receipts.id", &id)?, input)))
         .collect()
 }
 
@@ -408,13 +450,16 @@ pub fn page(
 ) -> Result<Vec<StoredReceipt>, StoreError> {
     let mut query = receipts::table
         .filter(receipts::tenant.eq(tenant.as_str()))
-        .order(receipts::log_index.desc())
         .limit(limit)
         .select(COLUMNS)
         .into_boxed();
-    if let Some(credential) = filter.credential {
-        query = query.filter(receipts::chain.eq(credential.to_string()));
-    }
+    // Along a chain both orders are one; each is chosen for the index that has it.
+    query = match filter.credential {
+        Some(credential) => {
+            query.filter(receipts::chain.eq(credential.to_string())).order(receipts::seq.desc())
+        }
+        None => query.order(receipts::log_index.desc()),
+    };
     if let Some(principal) = filter.principal {
         query = query.filter(receipts::principal.eq(principal.to_string()));
     }

@@ -80,7 +80,13 @@ pub fn delete_others(
 }
 
 /// Removes sessions nobody can use any more.
-pub fn delete_idle_since(connection: &mut AnyConnection, before: Timestamp) -> Result<usize, StoreError> {
-    Ok(diesel::delete(sessions::table.filter(sessions::last_used_at.lt(before.unix_milliseconds())))
-        .execute(connection)?)
+pub fn delete_idle_since(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    before: Timestamp,
+) -> Result<usize, StoreError> {
+    let idle = sessions::table
+        .filter(sessions::tenant.eq(tenant.as_str()))
+        .filter(sessions::last_used_at.lt(before.unix_milliseconds()));
+    Ok(diesel::delete(idle).execute(connection)?)
 }

@@ -19,7 +19,7 @@ impl Transaction {
                 )?;
             }
             AnyConnection::Sqlite(sqlite) => {
-                AnsiTransactionManager::begin_transaction_sql(sqlite, "BEGIN IMMEDIATE")?
+                AnsiTransactionManager::begin_transaction_sql(sqlite, "BEGIN IMMEDIATE")?;
             }
         }
         Ok(Self(()))

@@ -1,11 +1,18 @@
 //! The pages: what a person sees and decides on, rendered on the server and complete without a script.
 //!
-//! Text that others wrote reaches a page only as [`display::Shown`]; times only as [`when::When`].
+//! Text that others wrote reaches a page only as [`display::Shown`]; times only as [`when::When`]. A handler
+//! looks who is signed in, reads or acts through the same functions as the wire, and fills a view.
 
+mod cookie;
+mod csrf;
 pub mod display;
 pub mod form;
+mod handler;
 pub mod view;
 pub mod when;
+
+pub use handler::configure;
+pub(crate) use handler::nothing_here;
 
 /// The one style sheet, served at [`STYLE_SHEET_PATH`].
 pub const STYLE_SHEET: &str = include_str!("../../templates/static/procura.css");

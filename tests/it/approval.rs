@@ -21,9 +21,13 @@ both!(
     only_the_hash_that_was_shown_can_be_approved,
     only_the_principal_approves,
     a_waiting_agent_is_told_at_once_when_the_person_decides,
+    whoever_waits_for_an_expired_decision_is_told_at_once,
+    a_list_shows_each_decision_as_it_is_shown_alone,
     an_agent_that_floods_the_queue_is_refused,
     an_agent_that_asks_again_and_again_is_refused,
     what_the_catalogue_no_longer_takes_is_not_approved,
+    a_yes_can_be_taken_back_until_it_is_used,
+    a_catalogue_that_reads_the_facts_elsewhere_takes_approvals_back,
 );
 
 /// A member with an agent and a refund that went to the queue.
@@ -254,6 +258,34 @@ fn a_waiting_agent_is_told_at_once_when_the_person_decides(db: Db) {
     });
 }
 
+fn whoever_waits_for_an_expired_decision_is_told_at_once(db: Db) {
+    let asked = asked(db);
+    // Its time is over, and what records that has not come by yet.
+    asked
+        .server
+        .database()
+        .connect()
+        .execute(&format!("UPDATE decisions SET expires_at = opened_at WHERE id = '{}'", asked.decision));
+    let since = Instant::now();
+    let told = asked.agent.get(&format!("/v1/decisions/{}?wait=20", asked.decision)).expect(200);
+    assert_eq!(told["status"], "expired");
+    assert!(since.elapsed() < Duration::from_secs(5), "told after {:?}", since.elapsed());
+}
+
+fn a_list_shows_each_decision_as_it_is_shown_alone(db: Db) {
+    let asked = asked(db);
+    for number in 1..4 {
+        escalate(&asked.agent, &json!({"intent": "unheard.of", "resource": format!("order:{number}")}));
+    }
+    let listed = asked.member.all("/v1/decisions");
+    assert_eq!(listed.len(), 4);
+    for shown in &listed {
+        let path = format!("/v1/decisions/{}", shown["id"].as_str().unwrap());
+        assert_eq!(*shown, asked.member.get(&path).expect(200));
+        assert!(shown["receipt"].is_string() && shown["asked"]["request"]["intent"].is_string(), "{shown}");
+    }
+}
+
 fn an_agent_that_floods_the_queue_is_refused(db: Db) {
     let asked = asked(db);
     for number in 1..20 {
@@ -305,4 +337,31 @@ fn what_the_catalogue_no_longer_takes_is_not_approved(db: Db) {
     assert!(problem["detail"].as_str().unwrap().contains("catalogue"), "{problem}");
     let shown = member.get(&format!("/v1/decisions/{decision}")).expect(200);
     assert_eq!(shown["status"], "withdrawn", "{shown}");
+}
+
+fn a_yes_can_be_taken_back_until_it_is_used(db: Db) {
+    let asked = asked(db);
+    asked.member.approve(&asked.decision).expect(200);
+    let path = format!("/v1/decisions/{}/decline", asked.decision);
+    assert_eq!(asked.member.post(&path, &json!({})).expect(200)["status"], "declined");
+    asked.assert_refused_with("approval.declined");
+}
+
+fn a_catalogue_that_reads_the_facts_elsewhere_takes_approvals_back(db: Db) {
+    let server = Server::start(db);
+    let operator = server.operator();
+    let entry = |amount: &str| {
+        json!({"title": "send", "effect": false, "amount": amount, "currency": {"const": "EUR"},
+            "arguments": {"type": "object", "properties": {"sum": {"type": "string"}, "total": {"type": "string"}}}})
+    };
+    operator.put("/v1/catalogue/money.send", &[], &entry("/sum")).expect(200);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let action = json!({"intent": "money.send", "arguments": {"sum": "5.00", "total": "5000.00"}});
+    let decision = escalate(&agent, &action);
+    member.approve(&decision).expect(200);
+    operator.put("/v1/catalogue/money.send", &[], &entry("/total")).expect(200);
+    let used = agent.evaluate(&with(&action, "decision", &*decision));
+    used.expect_outcome("refuse");
+    assert!(used.names("approval.withdrawn"), "{}", used.text);
 }

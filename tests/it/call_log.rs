@@ -15,6 +15,7 @@ both!(
     calls_while_the_log_is_closed_are_counted_when_it_opens,
     calls_with_an_expired_or_revoked_token_stand_in_the_credentials_log,
     calls_are_found_by_what_they_were,
+    one_credentials_calls_come_newest_first_page_after_page,
     a_person_sees_their_own_calls_and_compliance_the_tenants,
 );
 
@@ -64,7 +65,10 @@ fn calls_while_the_log_is_closed_are_counted_when_it_opens(db: Db) {
         calls.iter().sum::<i64>()
     });
     let sum = |column: &str| {
-        let sql = format!("SELECT COALESCE(SUM({column}), 0) FROM access_minutes WHERE credential = '{}'", agent.credential);
+        let sql = format!(
+            "SELECT COALESCE(SUM({column}), 0) FROM access_minutes WHERE credential = '{}'",
+            agent.credential
+        );
         server.database().connect().number(&sql)
     };
     eventually("each is counted", || sum("count") >= made);
@@ -119,6 +123,41 @@ fn calls_are_found_by_what_they_were(db: Db) {
     assert!(matches!(misspelt.status, 400 | 422), "{}", misspelt.text);
     let wrong = member.get("/v1/calls?outcome=perhaps");
     assert!(matches!(wrong.status, 400 | 422), "{}", wrong.text);
+}
+
+fn one_credentials_calls_come_newest_first_page_after_page(db: Db) {
+    const CALLS: u64 = 150;
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let (agent, other) = (Agent::new(&member, "runner"), Agent::new(&member, "other"));
+    in_parallel(6, |_| {
+        for _ in 0..CALLS / 6 {
+            agent.evaluate(&refund("1.00")).expect(200);
+        }
+        other.evaluate(&refund("1.00")).expect(200);
+    });
+    let path = format!("/v1/credentials/{}/calls?kind=gate.evaluate&limit=40", agent.credential);
+    let mut found = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let page = member.get(&format!("{path}{cursor}")).expect(200);
+        found.extend(page["items"].as_array().unwrap().iter().map(|call| call["seq"].as_u64().unwrap()));
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(found, (0..CALLS).rev().collect::<Vec<_>>());
+    check_verifies(&export(&member, &agent.credential));
+    let table = member.get(&format!("/v1/credentials/{}/calls/export?format=csv", agent.credential));
+    let seq: Vec<u64> = table
+        .text
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth_back(2).and_then(|cell| cell.parse().ok()).unwrap())
+        .collect();
+    assert!(table.text.starts_with("at,receipt,kind,"), "{}", table.text);
+    assert_eq!(seq, (0..CALLS).collect::<Vec<_>>(), "a row a receipt, in the chain's order");
 }
 
 fn a_person_sees_their_own_calls_and_compliance_the_tenants(db: Db) {

@@ -46,6 +46,11 @@ impl Client {
         Self { token: self.token.clone(), ..Self::new(base) }
     }
 
+    /// The address it calls.
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
     /// The token it carries.
     pub(crate) fn token(&self) -> &str {
         self.token.as_deref().unwrap()

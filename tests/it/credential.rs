@@ -4,7 +4,7 @@ use crate::agent::Agent;
 use crate::client::Client;
 use crate::database::{Db, both};
 use crate::documents::{ACTING_SCOPES, refund, small_refunds};
-use crate::server::Server;
+use crate::server::{Server, eventually};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -19,8 +19,12 @@ both!(
     answering_agents_and_agents_without_action_request_derive_nothing,
     an_expired_credential_is_refused,
     a_secret_renews_the_token_until_the_credential_ends,
+    a_wrong_secret_stands_in_the_credentials_log,
+    a_dead_credential_is_told_so_whatever_it_sends,
     a_neighbour_cannot_give_credentials_to_my_agent,
     a_renewed_token_carries_only_the_scopes_asked_for,
+    a_child_cannot_choose_another_country,
+    a_stopped_mandate_stops_derivation_too,
 );
 
 fn a_derived_credential_is_never_wider_than_its_parent(db: Db) {
@@ -179,7 +183,43 @@ fn a_secret_renews_the_token_until_the_credential_ends(db: Db) {
     assert_eq!(agent.with_token(token).evaluate(&refund("1.00")).status, 401);
 }
 
-fn renew(client: &Client, id: &str, secret: &str) -> crate::client::Reply {
+fn a_wrong_secret_stands_in_the_credentials_log(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    for wrong in ["pca_0000000000000000000000000000000000000000", "guess", &agent.secret.to_uppercase()] {
+        let refused = renew(&server.client(), &agent.credential, wrong);
+        refused.expect(401);
+        assert_eq!(refused.json["error"], "invalid_client", "{}", refused.text);
+    }
+    eventually("each guess is listed", || {
+        let calls = member.all(&format!("/v1/credentials/{}/calls", agent.credential));
+        let guesses = calls.iter().filter(|call| {
+            call["route"] == "/oauth/token" && call["status"] == 401 && call["detail"] == "invalid_client"
+        });
+        guesses.count() == 3
+    });
+}
+
+fn a_dead_credential_is_told_so_whatever_it_sends(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let bodies: [(&str, &[u8]); 3] =
+        [("application/json", b"{\"intent\":"), ("application/json", b"{}"), ("text/plain", b"x")];
+    let send = |(kind, body): (&str, &[u8])| {
+        agent.send("POST", "/v1/gate/evaluate", &[("content-type", kind)], Some(body)).status
+    };
+    assert_eq!(bodies.map(send), [400, 422, 415], "while it lives");
+    member.delete(&format!("/v1/credentials/{}", agent.credential)).expect(200);
+    assert_eq!(bodies.map(send), [401, 401, 401]);
+    let keyed = [("idempotency-key", "\"open")];
+    let keyed = agent.send("POST", "/v1/gate/evaluate", &keyed, Some(refund("1.00").to_string().as_bytes()));
+    keyed.expect_problem(401);
+}
+
+/// Asks for a new token with credential id and secret.
+pub(crate) fn renew(client: &Client, id: &str, secret: &str) -> crate::client::Reply {
     let form = format!("grant_type=client_credentials&client_id={id}&client_secret={secret}");
     let headers = [("content-type", "application/x-www-form-urlencoded")];
     client.send("POST", "/oauth/token", &headers, Some(form.as_bytes()))
@@ -208,7 +248,8 @@ fn a_renewed_token_carries_only_the_scopes_asked_for(db: Db) {
             agent.credential, agent.secret
         );
         let headers = [("content-type", "application/x-www-form-urlencoded")];
-        let renewed = server.client().send("POST", "/oauth/token", &headers, Some(form.as_bytes())).expect(200);
+        let renewed =
+            server.client().send("POST", "/oauth/token", &headers, Some(form.as_bytes())).expect(200);
         agent.with_token(renewed["access_token"].as_str().unwrap())
     };
     let (reading, acting) = (with_scope("mandate:read"), with_scope("action:request"));
@@ -222,4 +263,32 @@ fn a_renewed_token_carries_only_the_scopes_asked_for(db: Db) {
     let wish = json!({"label": "c", "scopes": ["mandate:read"]});
     reading.post("/v1/credentials/derive", &wish).expect_problem(403);
     acting.post("/v1/credentials/derive", &wish).expect_problem(422);
+}
+
+fn a_child_cannot_choose_another_country(db: Db) {
+    let server = Server::start(db);
+    let mut mandate = small_refunds();
+    mandate["clauses"][0]["when"]["country"] = json!({"in": ["NL"]});
+    let member = server.member_with("m@example.test", &mandate);
+    let root = Agent::new(&member, "runner");
+    let fixed = json!({"label": "p", "scopes": ["action:request"], "country": "DE"});
+    let german = Agent::with_credential(&member, &root.id, &fixed);
+    german.evaluate(&refund("1.00")).expect_outcome("escalate");
+    let dutch = json!({"label": "c", "scopes": ["action:request"], "country": "NL"});
+    assert!(
+        german.post("/v1/credentials/derive", &dutch).expect_problem(422).to_string().contains("/country")
+    );
+    let child = german.derive(&json!({"label": "c", "scopes": ["action:request"]}));
+    child.evaluate(&refund("1.00")).expect_outcome("escalate");
+}
+
+fn a_stopped_mandate_stops_derivation_too(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let mut stopped = small_refunds();
+    stopped["scopes"] = json!([]);
+    member.put_mandate(&stopped);
+    let child = json!({"label": "c", "scopes": ["action:request"]});
+    agent.post("/v1/credentials/derive", &child).expect_problem(403);
 }

@@ -1,12 +1,15 @@
 //! Drives the built binary over HTTP, on both databases, as its callers would.
 //!
 //! One module a feature. [`server`] starts and kills the binary, [`client`] speaks to it, [`agent`] makes those that call, [`database`] says on
-//! which database, [`documents`] holds the mandates that most tests begin with.
+//! which database, [`documents`] holds the mandates that most tests begin with. [`visitor`] is a person at the
+//! pages, [`browser`] a real one.
 
 #[cfg(test)]
 mod agent;
 #[cfg(test)]
 mod approval;
+#[cfg(test)]
+mod browser;
 #[cfg(test)]
 mod call_log;
 #[cfg(test)]
@@ -46,6 +49,12 @@ mod names;
 #[cfg(test)]
 mod outage;
 #[cfg(test)]
+mod page;
+#[cfg(test)]
+mod page_forms;
+#[cfg(test)]
+mod page_in_browser;
+#[cfg(test)]
 mod process;
 #[cfg(test)]
 mod schema;
@@ -59,6 +68,8 @@ mod session;
 mod tamper;
 #[cfg(test)]
 mod tls;
+#[cfg(test)]
+mod visitor;
 #[cfg(test)]
 mod wire;
 #[cfg(test)]

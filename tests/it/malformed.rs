@@ -5,7 +5,7 @@ use crate::database::{Db, both};
 use crate::documents::small_refunds;
 use crate::server::{Server, eventually};
 
-both!(a_malformed_body_is_named_and_recorded);
+both!(a_malformed_body_is_named_and_recorded, a_cursor_that_no_list_gave_is_refused);
 
 /// Each body with what the answer must name: a pointer, or words of the detail.
 const BODIES: [(&str, &str); 39] = [
@@ -70,7 +70,9 @@ fn a_malformed_body_is_named_and_recorded(db: Db) {
     }
     let large = format!(r#"{{"intent":"a.b","arguments":{{"x":"{}"}}}}"#, "y".repeat(70_000));
     let answer = agent.send("POST", "/v1/gate/evaluate", &[], Some(large.as_bytes()));
-    assert!(matches!(answer.status, 400 | 413 | 422), "{}", answer.text);
+    let problem = answer.expect_problem(413);
+    let said = format!("{} bytes were sent, 65536 are taken", large.len());
+    assert_eq!(problem["detail"], said, "both sizes are named");
     let plain = [("content-type", "text/plain")];
     let answer = agent.send("POST", "/v1/gate/evaluate", &plain, Some(br#"{"intent":"a.b"}"#));
     assert!(matches!(answer.status, 400 | 415 | 422), "{}", answer.text);
@@ -79,4 +81,26 @@ fn a_malformed_body_is_named_and_recorded(db: Db) {
         calls.iter().filter(|call| matches!(call["status"].as_u64(), Some(400 | 413 | 415 | 422))).count()
             == bodies.len() + 2
     });
+}
+
+fn a_cursor_that_no_list_gave_is_refused(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let calls = format!("/v1/credentials/{}/calls", agent.credential);
+    for path in ["/v1/calls", &calls, "/v1/decisions", "/v1/agents", "/v1/credentials"] {
+        for wrong in
+            ["%00", "1", "x", "-1", "%C3%A9", "0123456789abcdefghjkmnpq%00s", "zzzzzzzzzzzzzzzzzzzzzzzzzz"]
+        {
+            let refused = member.get(&format!("{path}?cursor={wrong}"));
+            let problem = refused.expect_problem(422);
+            assert!(problem["detail"].as_str().unwrap().contains("cursor"), "{problem}");
+        }
+    }
+    server.operator().get("/v1/principals?cursor=%00").expect_problem(422);
+    for path in ["/v1/mandate/versions", "/v1/policy/versions"] {
+        for wrong in ["%00", "x", "-1", "1.5", "99999999999999999999999"] {
+            member.get(&format!("{path}?cursor={wrong}")).expect_problem(422);
+        }
+    }
 }

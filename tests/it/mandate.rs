@@ -170,7 +170,8 @@ fn a_policy_that_is_no_longer_live_cannot_be_written_over(db: Db) {
     let seen = operator.get("/v1/policy").header("etag").unwrap().to_owned();
     operator.put("/v1/policy", &[], &refusing).expect_problem(428);
     operator.put("/v1/policy", &[("if-match", &seen)], &refusing).expect(200);
-    let problem = operator.put("/v1/policy", &[("if-match", &seen)], &json!({"clauses": []})).expect_problem(412);
+    let problem =
+        operator.put("/v1/policy", &[("if-match", &seen)], &json!({"clauses": []})).expect_problem(412);
     assert_eq!(problem["live_version"], 2, "{problem}");
     for wrong in ["*", "2", "\"x\"", "W/\"2\""] {
         operator.put("/v1/policy", &[("if-match", wrong)], &refusing).expect_problem(422);

@@ -2,6 +2,7 @@
 
 use crate::agent::Agent;
 use crate::client::{Reply, in_parallel};
+use crate::credential::renew;
 use crate::database::{Db, Store, both};
 use crate::documents::{refund, small_refunds};
 use crate::log::{check_verifies, check_whole, export};
@@ -11,7 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-both!(a_locked_database_refuses_and_the_gap_is_recorded, a_gap_is_recorded_by_the_next_process_after_a_crash);
+both!(
+    a_locked_database_refuses_and_the_gap_is_recorded,
+    a_gap_is_recorded_by_the_next_process_after_a_crash,
+    a_token_that_cannot_be_renewed_now_is_refused_in_the_words_of_oauth,
+);
 
 /// Holds the lock that every batch needs, until told to stop.
 pub(crate) fn locked<T>(store: &Store, during: impl FnOnce() -> T) -> T {
@@ -112,4 +117,18 @@ fn a_gap_is_recorded_by_the_next_process_after_a_crash(db: Db) {
     eventually("the gate answers again", || agent.evaluate(&refund("3.00")).status == 200);
     eventually("the gap is in the log", || recorded_gap(server.database()) >= 1);
     check_whole(server.database());
+}
+
+fn a_token_that_cannot_be_renewed_now_is_refused_in_the_words_of_oauth(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let refused = locked(server.database(), || renew(&server.client(), &agent.credential, &agent.secret));
+    let error = refused.expect(503);
+    assert_eq!(error["error"], "temporarily_unavailable", "{error}");
+    assert!(error["error_description"].is_string(), "{error}");
+    assert!(refused.header("retry-after").is_some(), "{error}");
+    eventually("it is renewed again", || {
+        renew(&server.client(), &agent.credential, &agent.secret).status == 200
+    });
 }

@@ -24,7 +24,7 @@ fn every_answer_carries_the_strict_headers(db: Db) {
     let document = client.get("/openapi.json").expect(200);
     let mut replies = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {
-        let path = path.replace('{', "x").replace('}', "x");
+        let path = path.replace(['{', '}'], "x");
         for method in item.as_object().unwrap().keys().filter(|name| *name != "parameters") {
             let body = matches!(&**method, "post" | "put").then_some(b"{".as_slice());
             let method = method.to_uppercase();
@@ -108,9 +108,9 @@ fn a_token_is_known_by_its_own_keys_name_and_by_nothing_else(db: Db) {
     ];
     for forged in forged {
         let header = BASE64_URL_SAFE_NO_PAD.encode(forged.to_string());
-        let forger = agent.with_token(&format!("{header}.{}.{}", parts[1], parts[2]));
-        forger.get("/v1/mandate").expect_problem(401);
-        let refused = forger.evaluate(&refund("1.00"));
+        let impostor = agent.with_token(&format!("{header}.{}.{}", parts[1], parts[2]));
+        impostor.get("/v1/mandate").expect_problem(401);
+        let refused = impostor.evaluate(&refund("1.00"));
         refused.expect_problem(401);
         assert!(refused.text.len() < 2000, "what was sent is not sent back: {}", refused.text.len());
     }

@@ -36,14 +36,14 @@ impl PasswordPool {
         Ok(Self { queue })
     }
 
-    /// As [`hash`](super::hash), on a thread of the pool.
+    /// As [`hash`], on a thread of the pool.
     pub async fn hash(&self, password: &str, salt: [u8; 16]) -> Result<String, Busy> {
         let (reply, answer) = oneshot::channel();
         self.enter(Job::Hash { password: Zeroizing::new(password.to_owned()), salt, reply })?;
         answer.await.map_err(|_| Busy)?
     }
 
-    /// As [`verify`](super::verify), on a thread of the pool; without a hash, for an account that does not
+    /// As [`verify`], on a thread of the pool; without a hash, for an account that does not
     /// exist, it takes as long and says no.
     pub async fn verify(&self, password: &str, phc: Option<&str>) -> Result<bool, Busy> {
         let (reply, answer) = oneshot::channel();

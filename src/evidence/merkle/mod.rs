@@ -26,6 +26,19 @@ pub fn node_hash(left: &Hash, right: &Hash) -> Hash {
     sha256_of_parts(&[NODE, left.as_bytes(), right.as_bytes()])
 }
 
+/// The root of a complete subtree from one level of its nodes, left to right; their count is a power of two.
+/// Of no nodes the SHA-256 of nothing, as of a tree without leaves.
+pub fn complete_root(nodes: &[Hash]) -> Hash {
+    match nodes {
+        [] => sha256(b""),
+        [one] => *one,
+        more => {
+            let (left, right) = more.split_at(more.len() / 2);
+            node_hash(&complete_root(left), &complete_root(right))
+        }
+    }
+}
+
 /// The right edge of a tree: all that is needed to append to it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Frontier {

@@ -108,6 +108,13 @@ fn the_reference_tree_has_the_published_hashes_roots_and_proofs() {
         );
     }
     let root = |size: u64| from_hex(&vectors["roots_hex"][size.to_string()]);
+    for size in [0, 1, 2, 4, 8] {
+        assert_eq!(
+            complete_root(&leaves[..size]),
+            from_hex(&vectors["roots_hex"][size.to_string()]),
+            "{size}"
+        );
+    }
     for case in vectors["inclusion"].as_array().unwrap() {
         let (index, size) = (number(&case["leaf_index"]), number(&case["tree_size"]));
         let expected = hashes(&case["proof_hex"]);

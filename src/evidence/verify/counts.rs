@@ -24,36 +24,48 @@ pub(super) struct Counts {
 impl Counts {
     /// What the reader should know beside the verdict.
     pub(super) fn remarks(&self, key_is_the_files_own: bool) -> Vec<String> {
-        let counted =
-            |count: u64, before: &str, after: &str| (count > 0).then(|| format!("{before}{count}{after}"));
         let own_key = "the key in the file was used: give one you know from elsewhere with --key";
         [
             key_is_the_files_own.then(|| own_key.to_owned()),
             counted(
                 self.loose,
-                "completeness is not shown: ",
-                " receipts stand alone, and only an export shows that none is missing",
+                "completeness is not shown: # receipt stands alone, and only an export shows that none is missing",
+                "completeness is not shown: # receipts stand alone, and only an export shows that none is missing",
             ),
             counted(
                 self.bare,
-                "",
-                " receipts came without their documents: what was asked and answered is not checked against its hash",
+                "# receipt came without its documents: what was asked and answered is not checked against its hash",
+                "# receipts came without their documents: what was asked and answered is not checked against its hash",
             ),
             counted(
                 self.uncovered,
-                "of ",
-                " answers only the receipt was checked: their other members are not the document it covers",
+                "of # answer only the receipt was checked: its other members are not the document it covers",
+                "of # answers only the receipt was checked: their other members are not the document it covers",
             ),
-            counted(self.closed, "", " commitments have no content beside them: erased or not handed out"),
+            counted(
+                self.closed,
+                "# commitment has no content beside it: erased or not handed out",
+                "# commitments have no content beside them: erased or not handed out",
+            ),
             counted(
                 self.other_sizes,
-                "",
-                " receipts lead to checkpoints of another size than the one given: that these are of one history \
+                "# receipt leads to a checkpoint of another size than the one given: that both are of one history \
+                 is not shown without a consistency path",
+                "# receipts lead to checkpoints of another size than the one given: that these are of one history \
                  is not shown without a consistency path",
             ),
         ]
         .into_iter()
         .flatten()
         .collect()
+    }
+}
+
+/// A remark on so many of something, none of it if there are none; `#` stands for the number.
+fn counted(count: u64, one: &str, many: &str) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some(one.replace('#', "1")),
+        more => Some(many.replace('#', &more.to_string())),
     }
 }

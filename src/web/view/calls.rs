@@ -64,7 +64,7 @@ pub struct Choice {
 pub struct CallRow {
     /// When it came.
     pub at: When,
-    /// The agent's name; nothing for a person's own call.
+    /// The agent's name, or another person's; nothing for the reader's own call.
     pub agent: Option<Shown>,
     /// What its credential is called.
     pub credential: Option<Shown>,

@@ -43,8 +43,8 @@ pub struct DecisionPage {
     pub status: Status,
     /// When it was opened.
     pub opened: When,
-    /// When it ends undecided, or when the yes does.
-    pub ends: When,
+    /// When it ends undecided, or when the yes does; nothing once it has ended, and for an effect.
+    pub ends: Option<When>,
     /// Which forms are offered.
     pub stage: Stage,
     /// What happened to it, oldest first.
@@ -158,8 +158,8 @@ pub struct ClauseLine {
 /// Something that happened to a decision.
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// When.
-    pub at: When,
+    /// When, where that was written down.
+    pub at: Option<When>,
     /// What, such as `approved`.
     pub what: String,
     /// Who did it.

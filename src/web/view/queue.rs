@@ -33,8 +33,8 @@ pub struct OpenRow {
     pub amount: Option<String>,
     /// Why it was not simply allowed.
     pub reason: Shown,
-    /// When it ends undecided.
-    pub expires: When,
+    /// When it ends undecided; an effect waits until somebody says how it ended.
+    pub expires: Option<When>,
 }
 
 /// A decision that has ended.
@@ -50,6 +50,6 @@ pub struct EndedRow {
     pub amount: Option<String>,
     /// How it ended.
     pub status: Status,
-    /// When.
-    pub at: When,
+    /// When it was asked.
+    pub asked: When,
 }

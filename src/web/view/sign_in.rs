@@ -17,6 +17,8 @@ pub struct SignInPage {
     pub email: String,
     /// Which page of this service to go to afterwards, as an absolute path; checked again when it comes back.
     pub next: Option<String>,
+    /// A mandate that waits to be saved, to come back to.
+    pub draft: Option<String>,
     /// Whether the person is signed in and asked once more.
     pub is_step_up: bool,
 }

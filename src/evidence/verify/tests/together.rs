@@ -54,7 +54,7 @@ fn a_checkpoint_from_outside_counts_for_every_receipt() {
     assert_held(&report);
     assert_eq!(report.checkpoints, 1);
     assert!(
-        report.notes.iter().any(|note| note.starts_with("1 receipts lead to checkpoints of another size"))
+        report.notes.iter().any(|note| note.starts_with("1 receipt leads to a checkpoint of another size"))
     );
 
     let mut rewritten = log.clone();

@@ -41,6 +41,7 @@ pub(super) fn sign_in(said: &str) -> SignInPage {
         tenant: label(said, "acme-emea").into(),
         email: label(said, "ada@example.com").into(),
         next: Some(label(said, "/mandate").into()),
+        draft: Some(label(said, "scopes: []").into()),
         is_step_up: false,
     }
 }
@@ -53,7 +54,7 @@ pub(super) fn queue(said: &str) -> QueuePage {
         intent: intent.into(),
         amount: amount.map(Into::into),
         reason: line(label(said, reason)),
-        expires: at(22),
+        expires: (!is_effect).then(|| at(22)),
     };
     let ended = |word, tone, hours| EndedRow {
         id: "dec_01kdz4qg5w3m9y8x7v6t5s4r3q".into(),
@@ -61,7 +62,7 @@ pub(super) fn queue(said: &str) -> QueuePage {
         intent: "commit.discount".into(),
         amount: Some("1240.00 EUR".into()),
         status: Status { word, tone },
-        at: at(hours),
+        asked: at(hours),
     };
     QueuePage {
         frame: frame(said, Section::Queue),
@@ -115,9 +116,9 @@ fn request(said: &str) -> Value {
 pub(super) fn decision(said: &str, stage: Stage) -> DecisionPage {
     let described = read_request(&request(said)).unwrap();
     let action = Action::described(&described);
-    let open = Event { at: at(-2), what: "opened".into(), by: None, said: None };
+    let open = Event { at: Some(at(-2)), what: "opened".into(), by: None, said: None };
     let answered = Event {
-        at: at(-1),
+        at: Some(at(-1)),
         what: "declined".into(),
         by: Some(line(label(said, "Ada Lovelace"))),
         said: Some(line(label(said, "ask for a photograph first"))),
@@ -141,7 +142,7 @@ pub(super) fn decision(said: &str, stage: Stage) -> DecisionPage {
         receipt: "/receipts/rcpt_01kdz4qg5w3m9y8x7v6t5s4r3p".into(),
         status,
         opened: at(-2),
-        ends: at(22),
+        ends: Some(at(22)),
         stage,
         history,
     }

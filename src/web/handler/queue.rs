@@ -1,0 +1,152 @@
+//! The queue: what waits, and what has ended.
+
+use super::reply::{html, read, see_other};
+use super::visit::Visit;
+use crate::app::App;
+use crate::domain::{AgentId, DecisionId, PrincipalId, TenantSlug};
+use crate::http::{Problem, Query, status_at};
+use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Whose};
+use crate::storage::{AnyConnection, StoreError, agent, receipt};
+use crate::web::display;
+use crate::web::view::{EndedRow, OpenRow, QueuePage, Section, Status, Tone};
+use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// How many decisions one page looks at.
+const PAGE: i64 = 50;
+
+/// The way in.
+pub(super) async fn home() -> HttpResponse {
+    see_other("/queue")
+}
+
+/// The queue; with a cursor, what ended longer ago.
+pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> HttpResponse {
+    read(&app, &request, Section::Queue, async |visit| {
+        let query = Query::read(&request, &["cursor"])?;
+        let page = page(&app, visit, query.id_cursor::<DecisionId>()?).await?;
+        html(StatusCode::OK, &page)
+    })
+    .await
+}
+
+async fn page(app: &App, visit: &Visit, cursor: Option<String>) -> Result<QueuePage, Problem> {
+    let waiting = if cursor.is_none() { visit.open.clone() } else { Vec::new() };
+    let (slug, id) = (visit.person.tenant.clone(), visit.person.id);
+    let (open, ended) = app
+        .read(move |connection| {
+            let open = lines(connection, &slug, waiting)?;
+            let page =
+                decision::page(connection, &slug, Whose::Principal(id), None, cursor.as_deref(), PAGE)?;
+            Ok((open, lines(connection, &slug, page)?))
+        })
+        .await?;
+    let is_full = i64::try_from(ended.len()).is_ok_and(|count| count == PAGE);
+    let older = ended.last().filter(|_| is_full).map(|line| format!("/queue?cursor={}", line.decision.id));
+    let ended = ended
+        .into_iter()
+        .filter_map(|line| {
+            let status = status_at(&line.decision, visit.now);
+            (status != DecisionStatus::Open).then(|| EndedRow {
+                id: line.decision.id.to_string(),
+                agent: display::line(&line.agent),
+                intent: line.decision.intent.to_string(),
+                amount: line.amount,
+                status: shown(status),
+                asked: visit.when(line.decision.opened_at),
+            })
+        })
+        .collect();
+    let open = open
+        .into_iter()
+        .map(|line| OpenRow {
+            id: line.decision.id.to_string(),
+            is_effect: line.decision.kind == DecisionKind::Effect,
+            agent: display::line(&line.agent),
+            intent: line.decision.intent.to_string(),
+            amount: line.amount,
+            reason: display::line(&line.reason),
+            expires: (line.decision.kind == DecisionKind::Action)
+                .then(|| visit.when(line.decision.expires_at)),
+        })
+        .collect();
+    Ok(QueuePage { frame: visit.frame(Section::Queue), open, ended, older })
+}
+
+/// A decision with what its line says beside it.
+struct Line {
+    decision: Decision,
+    agent: String,
+    amount: Option<String>,
+    reason: String,
+}
+
+fn lines(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    decisions: Vec<Decision>,
+) -> Result<Vec<Line>, StoreError> {
+    let receipts = receipt::find_many(connection, tenant, decisions.iter().map(|one| one.log_index))?;
+    let mut names: HashMap<AgentId, String> = HashMap::new();
+    for decision in &decisions {
+        if let Entry::Vacant(unknown) = names.entry(decision.agent) {
+            let agent = agent::find(connection, tenant, decision.agent)?;
+            unknown.insert(agent.map(|agent| agent.name.to_string()).unwrap_or_default());
+        }
+    }
+    let lines = decisions
+        .into_iter()
+        .map(|decision| {
+            let stored = receipts.get(&decision.log_index);
+            let document = |text: Option<&str>| {
+                text.and_then(|text| serde_json::from_str::<Value>(text).ok()).unwrap_or_default()
+            };
+            let input = document(stored.map(|stored| stored.input.as_str()));
+            let output = document(stored.map(|stored| stored.output.as_str()));
+            let reason = match decision.kind {
+                DecisionKind::Action => output.get("reason").and_then(Value::as_str).unwrap_or_default(),
+                DecisionKind::Effect => UNKNOWN,
+            };
+            Line {
+                agent: names.get(&decision.agent).cloned().unwrap_or_default(),
+                amount: amount(&input),
+                reason: reason.to_owned(),
+                decision,
+            }
+        })
+        .collect();
+    Ok(lines)
+}
+
+/// Why an effect waits for a person.
+pub(super) const UNKNOWN: &str = "it was allowed, and whoever carried it out could not say how it ended";
+
+/// What a call moves, by its facts where the gate has them from elsewhere than the description.
+fn amount(input: &Value) -> Option<String> {
+    let amount = input.get("facts").or_else(|| input.get("request"))?.get("amount")?;
+    Some(format!("{} {}", amount.get("value")?.as_str()?, amount.get("currency")?.as_str()?))
+}
+
+/// A status in a word and a colour.
+pub(super) const fn shown(status: DecisionStatus) -> Status {
+    let tone = match status {
+        DecisionStatus::Open | DecisionStatus::Approved => Tone::Waiting,
+        DecisionStatus::Used | DecisionStatus::Resolved => Tone::Good,
+        DecisionStatus::Declined => Tone::Bad,
+        DecisionStatus::Expired | DecisionStatus::Withdrawn => Tone::Quiet,
+    };
+    Status { word: status.as_str(), tone }
+}
+
+/// The decision of that id, if it is this person's.
+pub(super) fn own(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    person: PrincipalId,
+    id: DecisionId,
+) -> Result<Option<Decision>, StoreError> {
+    Ok(decision::find(connection, tenant, id)?.filter(|found| found.principal == person))
+}
