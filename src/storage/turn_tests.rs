@@ -95,5 +95,6 @@ fn an_effect_that_ended_does_not_end_again() {
         assert!(!try_turn(EffectStatus::Unknown, EffectStatus::Failed));
         let stands = effect::find(connection, tenant, id).unwrap().unwrap();
         assert_eq!(stands.status, EffectStatus::Done);
+        assert!(effect::find(connection, &"quay".parse().unwrap(), id).unwrap().is_none());
     });
 }

@@ -16,6 +16,7 @@ both!(
     a_declined_decision_stays_declined,
     declining_can_narrow_the_mandate_in_the_same_act,
     narrowing_withdraws_an_approval_already_given,
+    revoking_a_credential_withdraws_what_it_asked_for,
     an_open_decision_is_withdrawn_when_the_answer_is_now_refuse,
     only_the_hash_that_was_shown_can_be_approved,
     only_the_principal_approves,
@@ -161,7 +162,8 @@ fn declining_can_narrow_the_mandate_in_the_same_act(db: Db) {
     let widening = json!({"narrow": {"id": "Q-002", "intent": "a.b", "effect": "allow"}});
     let second = escalate(&asked.agent, &json!({"intent": "a.b"}));
     let answer = asked.member.post(&format!("/v1/decisions/{second}/decline"), &widening);
-    assert_eq!(answer.status, 422, "narrowing cannot allow: {}", answer.text);
+    let problem = answer.expect_problem(422);
+    assert_eq!(problem["errors"][0]["pointer"], "/narrow/effect", "narrowing cannot allow: {problem}");
 }
 
 fn narrowing_withdraws_an_approval_already_given(db: Db) {
@@ -170,6 +172,23 @@ fn narrowing_withdraws_an_approval_already_given(db: Db) {
     asked.member.put_mandate(&no_refunds());
     assert_eq!(asked.status(), "withdrawn");
     asked.assert_refused_with("approval.withdrawn");
+}
+
+fn revoking_a_credential_withdraws_what_it_asked_for(db: Db) {
+    let asked = asked(db);
+    asked.member.approve(&asked.decision).expect(200);
+    let open = escalate(&asked.agent, &json!({"intent": "unheard.of"}));
+    let other = Agent::new(&asked.member, "other");
+    let untouched = escalate(&other, &json!({"intent": "unheard.of"}));
+    asked.member.delete(&format!("/v1/credentials/{}", asked.agent.credential)).expect(200);
+    for (decision, status) in [(&asked.decision, "withdrawn"), (&open, "withdrawn"), (&untouched, "open")] {
+        let shown = asked.member.get(&format!("/v1/decisions/{decision}")).expect(200);
+        assert_eq!(shown["status"], status, "{shown}");
+    }
+    asked.member.approve(&open).expect_problem(409);
+    asked.member.delete(&format!("/v1/agents/{}", other.id)).expect(200);
+    let shown = asked.member.get(&format!("/v1/decisions/{untouched}")).expect(200);
+    assert_eq!(shown["status"], "withdrawn", "retiring its agent does the same: {shown}");
 }
 
 fn an_open_decision_is_withdrawn_when_the_answer_is_now_refuse(db: Db) {

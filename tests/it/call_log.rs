@@ -5,12 +5,14 @@ use crate::client::in_parallel;
 use crate::database::{Db, both};
 use crate::documents::{ACTING_SCOPES, refund, small_refunds};
 use crate::log::{check_verifies, export, size};
+use crate::outage::locked;
 use crate::server::{Server, TENANT, eventually};
 use serde_json::json;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 both!(
     a_flood_of_refused_calls_is_counted_exactly_and_does_not_grow_the_tree,
+    calls_while_the_log_is_closed_are_counted_when_it_opens,
     calls_with_an_expired_or_revoked_token_stand_in_the_credentials_log,
     calls_are_found_by_what_they_were,
     one_credentials_calls_come_newest_first_page_after_page,
@@ -44,6 +46,38 @@ fn a_flood_of_refused_calls_is_counted_exactly_and_does_not_grow_the_tree(db: Db
     assert!(listed > 0 && listed <= 300, "{listed} rows for a flood");
     let grown = size(&server) - before;
     assert!(grown <= 4, "the tree grew by {grown} leaves");
+}
+
+fn calls_while_the_log_is_closed_are_counted_when_it_opens(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "reader");
+    let made = locked(server.database(), || {
+        let since = Instant::now();
+        let calls = in_parallel(4, |_| {
+            let mut calls = 0;
+            while calls < 60 || since.elapsed() < Duration::from_millis(1500) {
+                agent.get("/v1/mandate").expect(200);
+                calls += 1;
+            }
+            calls
+        });
+        calls.iter().sum::<i64>()
+    });
+    let sum = |column: &str| {
+        let sql = format!(
+            "SELECT COALESCE(SUM({column}), 0) FROM access_minutes WHERE credential = '{}'",
+            agent.credential
+        );
+        server.database().connect().number(&sql)
+    };
+    eventually("each is counted", || sum("count") >= made);
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(sum("count"), made, "counted exactly, also by batches that failed");
+    let listed = format!("SELECT COUNT(*) FROM accesses WHERE credential = '{}'", agent.credential);
+    let listed = server.database().connect().number(&listed);
+    assert_eq!(listed, sum("listed"));
+    assert!((100..=200).contains(&listed), "a hundred a minute are listed: {listed} of {made}");
 }
 
 fn calls_with_an_expired_or_revoked_token_stand_in_the_credentials_log(db: Db) {

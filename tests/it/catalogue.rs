@@ -155,6 +155,11 @@ fn only_an_operator_writes_the_catalogue_and_faults_are_named(db: Db) {
         let pointer = problem["errors"][0]["pointer"].as_str().unwrap();
         assert!(pointer.starts_with(&format!("/{member}")), "{problem}");
     }
+    let bare = with(&json!({"title": "bare", "effect": false}), "arguments", json!({"type": "object"}));
+    operator.put("/v1/catalogue/bare.act", &[], &bare).expect(200);
+    let unknown = json!({"intent": "bare.act", "arguments": {"memo": "and this"}});
+    let problem = agent.evaluate(&unknown).expect_problem(422);
+    assert!(problem.to_string().contains("memo"), "no argument is declared, so none is taken: {problem}");
     operator.put("/v1/catalogue/Money.Transfer", &[], &transfer()).expect_problem(422);
     let entry = operator.get("/v1/catalogue/money.transfer").expect(200);
     assert_eq!(entry["entry"]["title"], "Send money", "{entry}");

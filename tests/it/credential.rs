@@ -6,6 +6,7 @@ use crate::database::{Db, both};
 use crate::documents::{ACTING_SCOPES, refund, small_refunds};
 use crate::server::{Server, eventually};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 both!(
@@ -21,6 +22,7 @@ both!(
     a_wrong_secret_stands_in_the_credentials_log,
     a_dead_credential_is_told_so_whatever_it_sends,
     a_neighbour_cannot_give_credentials_to_my_agent,
+    a_renewed_token_carries_only_the_scopes_asked_for,
     a_child_cannot_choose_another_country,
     a_stopped_mandate_stops_derivation_too,
 );
@@ -81,6 +83,10 @@ fn revoking_a_parent_revokes_its_children(db: Db) {
         refused.expect_problem(401);
         assert!(refused.header("www-authenticate").is_some_and(|challenge| challenge.starts_with("Bearer")));
     }
+    let listed = member.all("/v1/credentials");
+    let revoked = listed.iter().filter(|one| one["revoked_at"].is_string()).map(|one| one["id"].as_str());
+    let revoked: BTreeSet<_> = revoked.map(Option::unwrap).collect();
+    assert_eq!(revoked, BTreeSet::from([&*child.credential, &*grandchild.credential]), "each by itself");
     for live in [&parent, &bystander] {
         live.evaluate(&refund("1.00")).expect_outcome("allow");
     }
@@ -230,6 +236,33 @@ fn a_neighbour_cannot_give_credentials_to_my_agent(db: Db) {
     assert_eq!(neighbour.delete(&format!("/v1/credentials/{}", agent.credential)).status, 404);
     assert_eq!(neighbour.delete(&format!("/v1/agents/{}", agent.id)).status, 404);
     agent.evaluate(&refund("1.00")).expect_outcome("allow");
+}
+
+fn a_renewed_token_carries_only_the_scopes_asked_for(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let with_scope = |scope: &str| {
+        let form = format!(
+            "grant_type=client_credentials&client_id={}&client_secret={}&scope={scope}",
+            agent.credential, agent.secret
+        );
+        let headers = [("content-type", "application/x-www-form-urlencoded")];
+        let renewed =
+            server.client().send("POST", "/oauth/token", &headers, Some(form.as_bytes())).expect(200);
+        agent.with_token(renewed["access_token"].as_str().unwrap())
+    };
+    let (reading, acting) = (with_scope("mandate:read"), with_scope("action:request"));
+    reading.get("/v1/mandate").expect(200);
+    acting.evaluate(&refund("1.00")).expect_outcome("allow");
+    for refused in [reading.evaluate(&refund("1.00")), acting.get("/v1/mandate")] {
+        refused.expect_problem(403);
+        let challenge = refused.header("www-authenticate").unwrap_or_default().to_owned();
+        assert!(challenge.contains("insufficient_scope"), "{challenge}");
+    }
+    let wish = json!({"label": "c", "scopes": ["mandate:read"]});
+    reading.post("/v1/credentials/derive", &wish).expect_problem(403);
+    acting.post("/v1/credentials/derive", &wish).expect_problem(422);
 }
 
 fn a_child_cannot_choose_another_country(db: Db) {

@@ -15,6 +15,7 @@ both!(
     an_agent_reads_the_mandate_only_with_the_scope,
     a_policy_is_the_operators_and_binds_everybody,
     a_time_that_could_not_be_read_again_is_refused,
+    a_policy_that_is_no_longer_live_cannot_be_written_over,
 );
 
 fn a_version_that_is_no_longer_live_cannot_be_written_over(db: Db) {
@@ -172,4 +173,21 @@ fn a_time_that_could_not_be_read_again_is_refused(db: Db) {
     let refused =
         member.put("/v1/mandate", &[("if-match", &format!("\"{tag}\""))], &document).expect_problem(422);
     assert!(refused.to_string().contains("/valid/until"), "{refused}");
+}
+
+fn a_policy_that_is_no_longer_live_cannot_be_written_over(db: Db) {
+    let server = Server::start(db);
+    let operator = server.operator();
+    let refusing = json!({"clauses": [{"id": "P-001", "intent": "payments.*", "effect": "refuse"}]});
+    let seen = operator.get("/v1/policy").header("etag").unwrap().to_owned();
+    operator.put("/v1/policy", &[], &refusing).expect_problem(428);
+    operator.put("/v1/policy", &[("if-match", &seen)], &refusing).expect(200);
+    let problem =
+        operator.put("/v1/policy", &[("if-match", &seen)], &json!({"clauses": []})).expect_problem(412);
+    assert_eq!(problem["live_version"], 2, "{problem}");
+    for wrong in ["*", "2", "\"x\"", "W/\"2\""] {
+        operator.put("/v1/policy", &[("if-match", wrong)], &refusing).expect_problem(422);
+    }
+    assert_eq!(operator.get("/v1/policy").expect(200)["version"], 2);
+    assert_eq!(operator.all("/v1/policy/versions").len(), 2);
 }

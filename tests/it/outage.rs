@@ -19,7 +19,7 @@ both!(
 );
 
 /// Holds the lock that every batch needs, until told to stop.
-fn locked<T>(store: &Store, during: impl FnOnce() -> T) -> T {
+pub(crate) fn locked<T>(store: &Store, during: impl FnOnce() -> T) -> T {
     let (lock, unlock) = match store {
         Store::Sqlite(_) => ("BEGIN EXCLUSIVE", "ROLLBACK"),
         Store::Postgres { .. } => ("BEGIN; LOCK TABLE heads IN EXCLUSIVE MODE", "ROLLBACK"),

@@ -5,7 +5,7 @@ use crate::client::in_parallel;
 use crate::database::{Db, both};
 use crate::documents::{refund, small_refunds};
 use crate::log::{check_verifies, check_whole, lines};
-use crate::server::{Folder, Server, TENANT, procura, said};
+use crate::server::{Folder, Server, TENANT, ended, procura, said};
 use serde_json::Value;
 use std::process::Output;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ both!(
 
 fn a_data_directory_in_use_is_refused_by_name(db: Db) {
     let server = Server::start(db);
-    let second = server.serve_command_at(0).output().unwrap();
+    let second = ended(server.serve_command_at(0));
     assert!(!second.status.success());
     let directory = server.folder().display().to_string();
     assert!(said(&second).contains(&directory) && said(&second).contains("in use"), "{}", said(&second));
@@ -113,7 +113,7 @@ fn the_password_of_setup_is_taken_without_its_newline(db: Db) {
 fn refused(server: &Server, options: &[&str], environment: &[(&str, &str)]) -> Output {
     let mut serve = server.serve_command();
     serve.args(options).envs(environment.iter().copied());
-    let output = serve.output().unwrap();
+    let output = ended(serve);
     assert!(!output.status.success(), "{options:?} {environment:?} was taken");
     output
 }

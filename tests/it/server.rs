@@ -322,6 +322,21 @@ pub(crate) fn procura(arguments: &[&str]) -> Command {
     command
 }
 
+/// How a command ended that is to end by itself; one that goes on serving is a failure.
+#[track_caller]
+pub(crate) fn ended(mut command: Command) -> Output {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let since = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if since.elapsed() > PATIENCE {
+            let _ = child.kill();
+            panic!("it still runs: {command:?}: {}", said(&child.wait_with_output().unwrap()));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.wait_with_output().unwrap()
+}
+
 /// What a command wrote, both ways.
 pub(crate) fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))

@@ -5,7 +5,7 @@ use crate::client::{Client, in_parallel};
 use crate::database::{Db, both};
 use crate::documents::{refund, small_refunds, with};
 use crate::log::{check_verifies, check_whole, lines, verify};
-use crate::server::{Folder, OPERATOR, Server, TENANT, said};
+use crate::server::{Folder, OPERATOR, Server, TENANT, ended, said};
 use serde_json::Value;
 use sha2::Digest as _;
 use std::collections::BTreeSet;
@@ -147,7 +147,7 @@ fn a_log_that_lost_its_end_or_its_head_is_not_served(db: Db) {
         ("a forged size", format!("UPDATE heads SET checkpoint = REPLACE(checkpoint, '{length}', '{last}')")),
     ] {
         connection.execute(&statement);
-        let output = server.serve_command().output().unwrap();
+        let output = ended(server.serve_command());
         assert!(!output.status.success(), "served with {how}");
         assert!(said(&output).contains("heads"), "{how}: {}", said(&output));
         connection.execute("DELETE FROM receipts");

@@ -2,7 +2,7 @@
 
 use crate::agent::Agent;
 use crate::documents::{refund, small_refunds};
-use crate::server::{Folder, Server, TENANT, free_port, procura, said};
+use crate::server::{Folder, Server, TENANT, ended, free_port, procura, said};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -135,10 +135,9 @@ fn tls_to_postgres_is_verified_to_the_host_name() {
         ("no TLS", cluster.address("localhost", "sslmode=disable"), "no encryption"),
     ] {
         let folder = server.folder().display().to_string();
-        let serve =
-            procura(&["serve", "--listen", "127.0.0.1:0", "--data-dir", &folder, "--database", &address]);
-        let refused = Server::on(&address);
-        for output in [{ serve }.output().unwrap(), refused.set_up_tenant("quay")] {
+        let mut serve = procura(&["serve", "--listen", "127.0.0.1:0", "--data-dir", &folder]);
+        serve.args(["--database", &address]);
+        for output in [ended(serve), Server::on(&address).set_up_tenant("quay")] {
             assert!(!output.status.success(), "{how} was taken");
             assert!(said(&output).contains(named), "{how}: {}", said(&output));
         }

@@ -81,6 +81,15 @@ fn the_same_log_from_four_concurrent_writers_has_no_fork(db: Db) {
     }
 }
 
+/// Ends the others when its holder ends, however that is.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, SeqCst);
+    }
+}
+
 fn no_answer_uses_a_mandate_older_than_a_narrowing_already_answered(db: Db) {
     let (first, more) = nodes(db);
     let member = first.member_with("m@example.test", &small_refunds());
@@ -90,13 +99,13 @@ fn no_answer_uses_a_mandate_older_than_a_narrowing_already_answered(db: Db) {
     let done = AtomicBool::new(false);
     let counts = in_parallel(WRITERS + 1, |worker| {
         if worker == WRITERS {
+            let _stop = Stop(&done);
             for ceiling in (50..70).rev() {
                 let written = member
                     .at(&bases[ceiling % WRITERS])
                     .put_mandate(&refunds_up_to(&format!("{ceiling}.00")));
                 live.store(written["version"].as_u64().unwrap(), SeqCst);
             }
-            done.store(true, SeqCst);
             return 0;
         }
         let agent = agent.at(&bases[worker]);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::FactsFrom;
-use crate::engine::permit_with_approval;
+use crate::engine::{effective_scopes, permit_with_approval};
 use Outcome::{Allow, Escalate, Refuse};
 
 fn refunds() -> MandateDocument {
@@ -195,6 +195,20 @@ fn what_stops_a_standing_stops_every_action() {
     case = Case::new(everything());
     case.kind = AgentKind::Answering;
     assert_eq!(case.answer(ask), (Refuse, "agent.kind".to_owned()));
+}
+
+#[test]
+fn an_agent_holds_what_token_and_mandate_share_and_never_mandate_write() {
+    let mut mandate = terms(json!([]));
+    let everything: Scopes = Scope::ALL.into_iter().collect();
+    mandate.scopes = everything;
+    let held = effective_scopes(everything, &mandate);
+    for scope in Scope::ALL {
+        assert_eq!(held.contains(scope), scope != Scope::MandateWrite, "{scope}");
+    }
+    mandate.scopes = Scopes::NONE.with(Scope::MandateRead).with(Scope::CallRead);
+    let carried = Scopes::NONE.with(Scope::MandateRead).with(Scope::ActionRequest);
+    assert_eq!(effective_scopes(carried, &mandate), Scopes::NONE.with(Scope::MandateRead));
 }
 
 #[test]
