@@ -110,7 +110,7 @@ pub fn approve(
     Ok(Approved::Given(Box::new(Decided { decision: again(books, id)?, stored })))
 }
 
-/// Says no, or takes back a yes that is not used yet; and with `narrow` adds a clause to the person's mandate so that the like is not asked again.
+/// Says no, and with `narrow` adds a clause to the person's mandate so that the like is not asked again.
 pub fn decline(
     books: &mut Books<'_>,
     person: &Person,
@@ -118,11 +118,11 @@ pub fn decline(
     reason: Option<&str>,
     narrow: Option<Clause>,
 ) -> Result<Decided, Error> {
-    let open = undecided(books, person, id, DecisionKind::Action)?;
+    let open = open_decision(books, person, id, DecisionKind::Action)?;
     let now = books.now();
     let (connection, slug) = books.place();
     let turn = Turn::Declined { by: person.id, reason };
-    if !decision::turn(connection, slug, id, open.status, &turn, now)? {
+    if !decision::turn(connection, slug, id, DecisionStatus::Open, &turn, now)? {
         return Err(Error::Conflict(format!("decision `{id}` was decided at this moment by somebody else")));
     }
     let mut content = Content::default();
@@ -222,21 +222,6 @@ fn open_decision(
     id: DecisionId,
     kind: DecisionKind,
 ) -> Result<Decision, Error> {
-    let found = undecided(books, person, id, kind)?;
-    if found.status == DecisionStatus::Open {
-        Ok(found)
-    } else {
-        Err(Error::Conflict(format!("decision `{id}` is {}, no longer open", found.status)))
-    }
-}
-
-/// The decision, if it is the person's, of that kind, and either open or a yes that is not used, in time.
-fn undecided(
-    books: &mut Books<'_>,
-    person: &Person,
-    id: DecisionId,
-    kind: DecisionKind,
-) -> Result<Decision, Error> {
     let now = books.now();
     let (connection, slug) = books.place();
     let found = decision::find(connection, slug, id)?
@@ -248,24 +233,14 @@ fn undecided(
             DecisionKind::Effect => format!("decision `{id}` is about an action: approve or decline it"),
         }));
     }
-    let ends = match found.status {
-        DecisionStatus::Open if kind == DecisionKind::Effect => return Ok(found),
-        DecisionStatus::Open => Some(found.expires_at),
-        DecisionStatus::Approved => found.approved_until,
-        DecisionStatus::Declined
-        | DecisionStatus::Expired
-        | DecisionStatus::Withdrawn
-        | DecisionStatus::Used
-        | DecisionStatus::Resolved => {
-            let why = found.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-            return Err(Error::Conflict(format!("decision `{id}` is {}, no longer open{why}", found.status)));
-        }
-    };
-    match ends {
-        Some(at) if now < at => Ok(found),
-        Some(at) => Err(Error::Conflict(format!("decision `{id}` expired at {at}"))),
-        None => Err(Error::Conflict(format!("decision `{id}` is over"))),
+    if found.status != DecisionStatus::Open {
+        let why = found.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        return Err(Error::Conflict(format!("decision `{id}` is {}, no longer open{why}", found.status)));
     }
+    if kind == DecisionKind::Action && found.expires_at <= now {
+        return Err(Error::Conflict(format!("decision `{id}` expired at {}", found.expires_at)));
+    }
+    Ok(found)
 }
 
 fn again(books: &mut Books<'_>, id: DecisionId) -> Result<Decision, Error> {

@@ -26,7 +26,6 @@ both!(
     an_agent_that_floods_the_queue_is_refused,
     an_agent_that_asks_again_and_again_is_refused,
     what_the_catalogue_no_longer_takes_is_not_approved,
-    a_yes_can_be_taken_back_until_it_is_used,
     a_catalogue_that_reads_the_facts_elsewhere_takes_approvals_back,
 );
 
@@ -337,14 +336,6 @@ fn what_the_catalogue_no_longer_takes_is_not_approved(db: Db) {
     assert!(problem["detail"].as_str().unwrap().contains("catalogue"), "{problem}");
     let shown = member.get(&format!("/v1/decisions/{decision}")).expect(200);
     assert_eq!(shown["status"], "withdrawn", "{shown}");
-}
-
-fn a_yes_can_be_taken_back_until_it_is_used(db: Db) {
-    let asked = asked(db);
-    asked.member.approve(&asked.decision).expect(200);
-    let path = format!("/v1/decisions/{}/decline", asked.decision);
-    assert_eq!(asked.member.post(&path, &json!({})).expect(200)["status"], "declined");
-    asked.assert_refused_with("approval.declined");
 }
 
 fn a_catalogue_that_reads_the_facts_elsewhere_takes_approvals_back(db: Db) {
