@@ -33,11 +33,11 @@ pub struct Draft {
     pub outcome: Option<Outcome>,
     /// What was asked for.
     pub intent: Option<Intent>,
-    /// The versions that decided.
+    /// The mandate's version that decided, or that was put live.
     pub mandate_version: Option<u64>,
-    /// The versions that decided.
+    /// The policy's version that decided, or that was put live.
     pub policy_version: Option<u64>,
-    /// The versions that decided.
+    /// The catalogue's version that decided, or that was put live.
     pub catalogue_version: Option<u64>,
     /// Whose word the facts were.
     pub facts_from: Option<FactsFrom>,
@@ -74,13 +74,6 @@ impl Draft {
     #[must_use]
     pub fn by(mut self, principal: PrincipalId) -> Self {
         self.principal = Some(principal);
-        self
-    }
-
-    /// The same, with values that its documents commit to.
-    #[must_use]
-    pub fn with_content(mut self, content: Value) -> Self {
-        self.content = Some(content);
         self
     }
 }

@@ -10,7 +10,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The file's size; a note of more tenants than fit names the busiest and counts the rest together.
+/// The file's size; a note of more tenants than fit keeps the busiest, and the rest in memory alone.
 const FILE_BYTES: usize = 16 * 1024;
 
 /// One tenant's calls without a record.

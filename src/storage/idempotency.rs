@@ -76,7 +76,7 @@ pub fn put(
     Ok(())
 }
 
-/// Forgets a key, as the withdrawal of its answer does.
+/// Forgets whichever keys of a credential were answered by the receipt at that place, as its withdrawal does.
 pub fn delete_answer(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
