@@ -216,6 +216,43 @@ diesel::table! {
         approved_until -> Nullable<BigInt>,
         reason -> Nullable<Text>,
         used_index -> Nullable<BigInt>,
+        asks -> BigInt,
+        approvals -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    decision_approvals (tenant, decision, principal) {
+        tenant -> Text,
+        decision -> Text,
+        principal -> Text,
+        roles -> Text,
+        at -> BigInt,
+    }
+}
+
+diesel::table! {
+    books (tenant, book, at, log_index) {
+        tenant -> Text,
+        book -> Text,
+        at -> BigInt,
+        log_index -> BigInt,
+        amount -> BigInt,
+        total -> BigInt,
+        released_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    enforcement_points (tenant, id) {
+        tenant -> Text,
+        id -> Text,
+        name -> Text,
+        secret_digest -> Binary,
+        created_at -> BigInt,
+        created_by -> Text,
+        revoked_at -> Nullable<BigInt>,
+        revoked_by -> Nullable<Text>,
     }
 }
 
@@ -246,6 +283,7 @@ diesel::table! {
         due_at -> Nullable<BigInt>,
         ended_at -> Nullable<BigInt>,
         reported -> Nullable<Text>,
+        enforcement_point -> Nullable<Text>,
     }
 }
 
