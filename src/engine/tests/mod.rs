@@ -8,6 +8,7 @@ mod derivations;
 mod documents;
 mod generate;
 mod laws;
+mod limits;
 mod naive;
 
 use super::{
