@@ -37,6 +37,8 @@ mod idempotency;
 #[cfg(test)]
 mod isolation;
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod log;
 #[cfg(test)]
 mod mail;
