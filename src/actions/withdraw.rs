@@ -3,11 +3,11 @@
 use super::Error;
 use super::evaluate::asked;
 use super::judge::judge;
-use super::request::described_again;
+use super::request::{self, described_again};
 use crate::committer::{Books, Draft, Life};
 use crate::domain::{Chain, CredentialId, Intent, PrincipalId, Scopes};
 use crate::engine::step::{self, AfterChange};
-use crate::engine::{self, Action, Approvals, Verdict};
+use crate::engine::{self, Approvals, Verdict};
 use crate::evidence::receipt::Kind;
 use crate::storage::approval;
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Turn};
@@ -39,7 +39,7 @@ pub(super) fn reconsider(books: &mut Books<'_>, decision: &Decision) -> Result<R
         return Ok(Reconsidered::Gone("its content was erased"));
     };
     let action = match standing.catalogue.catalogue.get(&described.intent) {
-        None => Action::described(&described),
+        None => request::action(&described, request::enforcement_point(&input)),
         Some(entry) => match engine::derive(entry, &described) {
             Ok(action) => action,
             Err(_) => return Ok(Reconsidered::Gone("the catalogue no longer accepts its arguments")),

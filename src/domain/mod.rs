@@ -21,8 +21,8 @@ pub use agent::{AgentKind, Role, Roles};
 pub use country::Country;
 pub use hash::Hash;
 pub use id::{
-    AgentId, CallId, Chain, CredentialId, DecisionId, EffectId, ExportId, KeyId, MandateId, PrincipalId,
-    ReceiptId, TenantId,
+    AgentId, CallId, Chain, CredentialId, DecisionId, EffectId, EnforcementPointId, ExportId, KeyId,
+    MandateId, PrincipalId, ReceiptId, TenantId,
 };
 pub use intent::{Intent, IntentPattern};
 pub use malformed::{Fault, Malformed};

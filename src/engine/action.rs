@@ -26,6 +26,8 @@ pub struct Action {
     pub registered: bool,
     /// Whose word the facts are.
     pub facts_from: FactsFrom,
+    /// What an enforcement point states beside them.
+    pub facts: Option<Map<String, Value>>,
 }
 
 impl Action {
@@ -40,6 +42,7 @@ impl Action {
             untrusted: described.untrusted.unwrap_or(true),
             registered: false,
             facts_from: FactsFrom::Described,
+            facts: described.facts.clone(),
         }
     }
 }
@@ -70,6 +73,7 @@ pub fn derive(entry: &CatalogueEntry, described: &Described) -> Result<Action, M
         untrusted: described.untrusted.unwrap_or(true),
         registered: true,
         facts_from: FactsFrom::Derived,
+        facts: described.facts.clone(),
     };
     let action = faults.finish(Some(action))?;
     let mut faults = Faults::default();

@@ -53,7 +53,9 @@ pub use document::{
 pub use limit::{Book, BookName, BookOwner, BookUse, Bound, Counted, Each, Limit, Period, Reservation, Used};
 pub use read::{MOST_CLAUSES, MOST_ENTRIES, MOST_RULE_SETS};
 pub use reason::{ClauseRef, Finding, Reason, ServiceClause, Share, Source};
-pub use request::{Confidence, Described, Evidence, MOST_COUNTERPARTIES, read_request};
+pub use request::{
+    Confidence, Described, Evidence, MOST_COUNTERPARTIES, read_attested_request, read_request,
+};
 pub use text::{Notation, read_text};
 pub use within::check_domains;
 

@@ -27,6 +27,8 @@ mod documents;
 #[cfg(test)]
 mod doubt;
 #[cfg(test)]
+mod enforcement;
+#[cfg(test)]
 mod evidence;
 #[cfg(test)]
 mod gate;

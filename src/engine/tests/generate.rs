@@ -242,6 +242,7 @@ pub(super) fn actions() -> impl Strategy<Value = Action> {
                 untrusted,
                 registered,
                 facts_from,
+                facts: None,
             },
         )
 }
