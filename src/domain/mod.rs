@@ -4,6 +4,7 @@
 
 mod agent;
 mod country;
+mod decimal;
 mod hash;
 mod id;
 mod intent;
@@ -18,6 +19,7 @@ mod time;
 
 pub use agent::{AgentKind, Role, Roles};
 pub use country::Country;
+pub use decimal::Decimal;
 pub use hash::Hash;
 pub use id::{
     AgentId, CallId, Chain, CredentialId, DecisionId, EffectId, ExportId, KeyId, MandateId, PrincipalId,
@@ -26,6 +28,7 @@ pub use id::{
 pub use intent::{Intent, IntentPattern};
 pub use malformed::{Fault, Malformed};
 pub use money::{Amount, Currency};
+pub(crate) use name::is_hidden;
 pub use name::{ExternalName, Label};
 pub use outcome::{FactsFrom, Outcome};
 pub use scope::{Scope, Scopes};

@@ -5,7 +5,7 @@ use super::condition::{Facts, KnownCounterparties};
 use super::document::{Applies, CredentialClauses, MandateDocument, PolicyDocument, RuleSet, Unregistered};
 use super::reason::{ClauseRef, Finding, Reason, ServiceClause, Source};
 use super::terms::Terms;
-use crate::domain::{AgentId, AgentKind, Country, FactsFrom, Outcome, Scope, Scopes, Timestamp};
+use crate::domain::{AgentId, AgentKind, Country, FactsFrom, Outcome, PrincipalId, Scope, Scopes, Timestamp};
 use std::collections::BTreeSet;
 
 /// How many distinct reasons one answer spells out.
@@ -16,6 +16,8 @@ const MOST_REASONS: usize = 3;
 pub struct Standing<'a> {
     /// What the token, the credential and all its ancestors carry in common.
     pub scopes: Scopes,
+    /// In whose name.
+    pub principal: PrincipalId,
     /// Who asks.
     pub agent: AgentId,
     /// What the agent is for.
@@ -102,12 +104,7 @@ pub fn decide(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Verdi
     if let Some(refusal) = refused_outright(standing, now) {
         return Verdict::of(vec![refusal]);
     }
-    let facts = Facts {
-        action,
-        countries: action.country.into_iter().chain(standing.country_fixed).collect(),
-        approved: standing.known,
-        listed: &standing.mandate.counterparties,
-    };
+    let facts = Facts::new(standing, action, now);
     let mut findings = Vec::new();
     findings.extend(unregistered(standing.policy, action));
     for set in applicable(standing, action) {

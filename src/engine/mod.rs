@@ -15,17 +15,25 @@
 //! matters.
 
 mod action;
+mod argument;
 mod catalogue;
 mod check;
 mod compare;
 mod condition;
 mod decide;
 mod document;
+mod hours;
 mod implies;
+mod labels;
+mod links;
 mod node;
+mod pointer;
+mod protected;
 mod published;
+mod reach;
 mod read;
 mod read_clause;
+mod read_condition;
 mod reason;
 mod request;
 mod schema;
@@ -33,9 +41,12 @@ mod terms;
 #[cfg(test)]
 mod tests;
 mod text;
+mod unmet;
 mod write;
+mod write_condition;
 
 pub use action::{Action, derive};
+pub use argument::{ArgumentTest, Pattern, Scalar};
 pub use catalogue::{Catalogue, CatalogueEntry, OutcomeFrom, Place, Places};
 pub use check::{Warning, check_mandate, check_policy};
 pub use compare::{Change, clauses_within, compare, compare_clauses, compare_policies};
@@ -43,14 +54,20 @@ pub use condition::KnownCounterparties;
 pub use decide::{Standing, Verdict, decide, effective_scopes, permit_with_approval};
 pub use document::{
     AmountTest, Applies, Clause, ClauseId, Condition, CounterpartyTest, CountryTest, CredentialClauses,
-    Effect, KnownCounterparty, MandateDocument, Otherwise, PolicyDocument, ResourceTest, RuleSet, Unlisted,
-    Unregistered, Validity,
+    Effect, EvidenceTest, KnownCounterparty, LabelTest, MandateDocument, Otherwise, Owner, PolicyDocument,
+    ResourceTest, RuleSet, Unlisted, Unregistered, Validity,
 };
+pub use hours::{DaysOfWeek, Hours, Minute};
+pub use labels::{Labels, check_labels};
+pub use pointer::Pointer;
+pub use protected::Literal;
+pub use reach::{Domain, Domains};
 pub use read::{MOST_CLAUSES, MOST_ENTRIES, MOST_RULE_SETS};
 pub use reason::{ClauseRef, Finding, Reason, ServiceClause, Share, Source};
 pub use request::{Confidence, Described, Evidence, MOST_COUNTERPARTIES, read_request};
 pub use text::{Notation, read_text};
+pub use unmet::{Part, Unmet};
 
 /// The version of these rules that receipts name. It changes whenever some action could be answered
 /// otherwise than before, so that a recorded answer is decided again under the rules it was given under.
-pub const ENGINE_VERSION: &str = "1";
+pub const ENGINE_VERSION: &str = "2";

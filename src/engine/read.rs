@@ -4,6 +4,7 @@ use super::document::{
     Applies, ClauseId, CredentialClauses, KnownCounterparty, MandateDocument, PolicyDocument, RuleSet,
     Unlisted, Unregistered, Validity,
 };
+use super::labels::Labels;
 use super::node::{Faults, Members, Node, Vocabulary};
 use super::published;
 use super::read_clause::clauses;
@@ -12,7 +13,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// The most clauses one document may hold.
-pub const MOST_CLAUSES: usize = 500;
+pub const MOST_CLAUSES: usize = 1000;
 /// The most entries a list inside a clause or a list of counterparties may hold.
 pub const MOST_ENTRIES: usize = 1000;
 /// The most rule sets one policy may hold.
@@ -25,11 +26,11 @@ const MANDATE: Vocabulary = Vocabulary {
 };
 const POLICY: Vocabulary = Vocabulary {
     noun: "member",
-    allowed: &["unregistered", "rule_sets", "applies", "clauses"],
-    unsupported: &["domains", "labels"],
+    allowed: &["unregistered", "labels", "rule_sets", "applies", "clauses"],
+    unsupported: &["domains"],
 };
 const RULE_SET: Vocabulary =
-    Vocabulary { noun: "member", allowed: &["applies", "clauses"], unsupported: &["domains", "labels"] };
+    Vocabulary { noun: "member", allowed: &["applies", "clauses"], unsupported: &["domains"] };
 const APPLIES: Vocabulary = Vocabulary { noun: "member", allowed: &["agent", "country"], unsupported: &[] };
 const VALID: Vocabulary = Vocabulary { noun: "member", allowed: &["from", "until"], unsupported: &[] };
 const KNOWN: Vocabulary =
@@ -156,6 +157,7 @@ fn policy(node: &Node<'_>, faults: &mut Faults) -> Option<PolicyDocument> {
         ];
         node.word(&words, faults)
     });
+    let labels = members.get("labels").and_then(|node| Labels::read(&node, faults));
     let short = members.get("applies").is_some() || members.get("clauses").is_some();
     let mut ids = BTreeSet::new();
     let rule_sets = match members.get("rule_sets") {
@@ -181,7 +183,11 @@ fn policy(node: &Node<'_>, faults: &mut Faults) -> Option<PolicyDocument> {
         None if short => rule_set(&members, &mut ids, faults).into_iter().collect(),
         None => Vec::new(),
     };
-    Some(PolicyDocument { unregistered: unregistered.unwrap_or_default(), rule_sets })
+    Some(PolicyDocument {
+        unregistered: unregistered.unwrap_or_default(),
+        labels: labels.unwrap_or_default(),
+        rule_sets,
+    })
 }
 
 fn rule_set(members: &Members<'_>, ids: &mut BTreeSet<ClauseId>, faults: &mut Faults) -> Option<RuleSet> {

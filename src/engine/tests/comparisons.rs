@@ -215,7 +215,7 @@ fn a_derived_credential_may_only_add_bounds() {
 #[test]
 fn a_mandate_check_says_what_does_nothing() {
     let warnings = |value: Value| -> Vec<String> {
-        let found = check_mandate(&mandate(value), now());
+        let found = check_mandate(&mandate(value), None, now());
         found.into_iter().map(|warning| format!("{}: {}", warning.pointer, warning.message)).collect()
     };
     assert_eq!(

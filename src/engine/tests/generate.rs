@@ -3,6 +3,7 @@
 use super::*;
 use crate::domain::FactsFrom;
 use proptest::{collection, option, prelude::*, sample};
+use std::collections::BTreeMap;
 
 const INTENTS: [&str; 4] = ["a.x", "a.y", "b", "c"];
 const PATTERNS: [&str; 6] = ["a.x", "a.y", "a.*", "b", "c", "*"];
@@ -240,6 +241,10 @@ pub(super) fn actions() -> impl Strategy<Value = Action> {
                 resource: resource.map(name),
                 country: country.map(|country| country.parse().unwrap()),
                 untrusted,
+                arguments: None,
+                evidence: None,
+                labels: BTreeMap::new(),
+                facts: None,
                 registered,
                 facts_from,
             },

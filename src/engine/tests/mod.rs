@@ -3,11 +3,13 @@
 #![expect(clippy::needless_pass_by_value, reason = "`json!` literals read best as arguments")]
 
 mod comparisons;
+mod conditions;
 mod decisions;
 mod derivations;
 mod documents;
 mod generate;
 mod laws;
+mod links;
 mod naive;
 
 use super::{
@@ -15,7 +17,7 @@ use super::{
     Verdict, decide, read_request,
 };
 use crate::domain::{
-    AgentId, AgentKind, Country, ExternalName, Malformed, Outcome, Scope, Scopes, Timestamp,
+    AgentId, AgentKind, Country, ExternalName, Malformed, Outcome, PrincipalId, Scope, Scopes, Timestamp,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -61,6 +63,10 @@ fn agent() -> AgentId {
     AgentId::new(Timestamp::from_unix_milliseconds(0), [1; 10])
 }
 
+fn principal() -> PrincipalId {
+    PrincipalId::new(Timestamp::from_unix_milliseconds(0), [2; 10])
+}
+
 /// What is wrong, as `pointer: detail` lines.
 fn faults<T: std::fmt::Debug>(read: Result<T, Malformed>) -> Vec<String> {
     let line = |fault: crate::domain::Fault| format!("{}: {}", fault.pointer, fault.detail);
@@ -98,6 +104,7 @@ impl Case {
         let known: &dyn KnownCounterparties = &self.known;
         let standing = Standing {
             scopes: self.scopes,
+            principal: principal(),
             agent: agent(),
             agent_kind: self.kind,
             mandate: &self.mandate,
