@@ -14,6 +14,7 @@ mod money;
 mod name;
 mod outcome;
 mod scope;
+mod status;
 mod tenant;
 mod time;
 
@@ -28,9 +29,10 @@ pub use id::{
 pub use intent::{Intent, IntentPattern};
 pub use malformed::{Fault, Malformed};
 pub use money::{Amount, Currency};
-pub(crate) use name::is_hidden;
 pub use name::{ExternalName, Label};
+pub(crate) use name::{is_hidden, objection};
 pub use outcome::{FactsFrom, Outcome};
 pub use scope::{Scope, Scopes};
+pub use status::{DecisionKind, DecisionStatus, EffectStatus};
 pub use tenant::TenantSlug;
 pub use time::{Duration, Timestamp};

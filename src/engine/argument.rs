@@ -1,7 +1,7 @@
 //! Tests of one value in a call's arguments, or among the facts that an enforcement point states.
 
 use super::condition::Pass;
-use super::reach::Domains;
+use super::reach::HostDomains;
 use crate::domain::Decimal;
 use regex::{Regex, RegexBuilder};
 use serde_json::{Value, json};
@@ -136,7 +136,7 @@ pub enum ArgumentTest {
     /// A number, or a text that plainly writes one, and no less than this.
     AtLeast(Decimal),
     /// A text that leads to a host in one of these.
-    Domain(Domains),
+    Domain(HostDomains),
     /// A text that begins so.
     Prefix(Arc<str>),
     /// A text that matches as a whole.
@@ -348,7 +348,7 @@ mod tests {
         let number =
             || prop::sample::select(vec!["1", "2", "2.5"]).prop_map(|text| text.parse::<Decimal>().unwrap());
         let domain = prop::sample::select(vec!["example.com", "x.example.com"])
-            .prop_map(|text| ArgumentTest::Domain(Domains([text.parse().unwrap()].into())));
+            .prop_map(|text| ArgumentTest::Domain(HostDomains([text.parse().unwrap()].into())));
         let leaf = prop_oneof![
             scalar().prop_map(move |value| ArgumentTest::Equals(of(&value))),
             set().prop_map(ArgumentTest::In),

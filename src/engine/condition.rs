@@ -9,13 +9,15 @@ use super::document::{
 };
 use super::hours::Hours;
 use super::labels::Labels;
+use super::limit::Used;
 use super::links::{Link, links_in};
 use super::pointer::{Pointer, lookup};
 use super::protected;
-use super::reach::Domains;
+use super::reach::HostDomains;
 use super::reason::{Reason, Share};
 use super::unmet::{Part, Unmet};
 use crate::domain::{Amount, Country, ExternalName, PrincipalId, Timestamp};
+use chrono_tz::Tz;
 use serde_json::{Map, Value};
 use std::{
     cell::OnceCell,
@@ -59,7 +61,11 @@ pub(super) struct Facts<'a> {
     pub(super) listed: &'a [KnownCounterparty],
     principal: PrincipalId,
     labels: &'a Labels,
-    now: Timestamp,
+    /// What the books said.
+    pub(super) used: &'a Used,
+    pub(super) now: Timestamp,
+    /// The tenant's, for periods of the calendar.
+    pub(super) zone: Tz,
     // Found once, however many clauses ask.
     links: OnceCell<Vec<Link>>,
     texts: OnceCell<Vec<String>>,
@@ -75,7 +81,9 @@ impl<'a> Facts<'a> {
             listed: &standing.mandate.counterparties,
             principal: standing.principal,
             labels: &standing.policy.labels,
+            used: standing.used,
             now,
+            zone: standing.zone,
             links: OnceCell::new(),
             texts: OnceCell::new(),
         }
@@ -86,7 +94,7 @@ impl<'a> Facts<'a> {
         conditions.iter().try_for_each(|condition| self.test(condition, pass))
     }
 
-    fn test(&self, condition: &Condition, pass: Pass) -> Result<(), Reason> {
+    pub(super) fn test(&self, condition: &Condition, pass: Pass) -> Result<(), Reason> {
         match condition {
             Condition::Amount(AmountTest::AtMost(most)) => self.amount_at_most(*most),
             Condition::Amount(AmountTest::AtLeast(least)) => self.amount_at_least(*least),
@@ -306,7 +314,7 @@ impl<'a> Facts<'a> {
         Err(Reason::Unmet(Unmet::OutsideHours { at: hours.clock(self.now), allowed: hours.to_string() }))
     }
 
-    fn links(&self, domains: &Domains, pass: Pass) -> Result<(), Reason> {
+    fn links(&self, domains: &HostDomains, pass: Pass) -> Result<(), Reason> {
         let arguments = self.arguments()?;
         let links = self.links.get_or_init(|| links_in(arguments));
         let mut inside = links.iter().map(|link| link.as_ref().is_some_and(|host| domains.hold(host)));

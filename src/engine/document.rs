@@ -3,12 +3,13 @@
 use super::argument::ArgumentTest;
 use super::hours::Hours;
 use super::labels::Labels;
+use super::limit::Limit;
 use super::pointer::Pointer;
 use super::protected::Literal;
-use super::reach::Domains;
+use super::reach::HostDomains;
 use super::request::Confidence;
 use crate::domain::{
-    AgentId, Amount, Country, ExternalName, IntentPattern, Label, Outcome, Scopes, Timestamp,
+    AgentId, Amount, Country, ExternalName, IntentPattern, Label, Outcome, Role, Scopes, Timestamp, objection,
 };
 use std::{collections::BTreeSet, fmt, str::FromStr, sync::Arc};
 
@@ -23,6 +24,8 @@ pub struct MandateDocument {
     pub unlisted: Unlisted,
     /// Whom the principal knows without having approved them before.
     pub counterparties: Vec<KnownCounterparty>,
+    /// What requests may say at all; one outside its domain is malformed before any clause is read.
+    pub domains: Vec<Domain>,
     /// The rules, in the order they were written, which means nothing.
     pub clauses: Vec<Clause>,
 }
@@ -35,6 +38,7 @@ impl MandateDocument {
             valid: None,
             unlisted: Unlisted::Escalate,
             counterparties: Vec::new(),
+            domains: Vec::new(),
             clauses: Vec::new(),
         }
     }
@@ -140,6 +144,12 @@ pub struct Clause {
     pub effect: Effect,
     /// What must hold for it to do so: every one of them.
     pub when: Vec<Condition>,
+    /// How much and how often it may be used; of allowances only.
+    pub limits: Vec<Limit>,
+    /// Whose yes it asks for when it escalates; the principal's, if not said.
+    pub approvals: Option<Approvals>,
+    /// What the person who decides is told must hold; of a policy's escalations only.
+    pub obligation: Option<Obligation>,
 }
 
 impl Clause {
@@ -148,6 +158,64 @@ impl Clause {
         match self.effect {
             Effect::Allow { .. } => true,
             Effect::Escalate | Effect::Refuse => false,
+        }
+    }
+
+    /// Whether it does what it does whatever the action is like.
+    pub const fn is_unconditional(&self) -> bool {
+        self.when.is_empty() && self.limits.is_empty()
+    }
+}
+
+/// What requests of some intents may say at all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Domain {
+    /// Of which intents.
+    pub intent: IntentPattern,
+    /// What must hold: every one of them, of every value.
+    pub when: Vec<Condition>,
+}
+
+/// Whose yes an escalation asks for.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Approvals {
+    /// How many different people: 1 to [`MOST_APPROVALS`].
+    pub count: u8,
+    /// People with one of these roles count; without any, the principal alone.
+    pub roles: BTreeSet<Role>,
+}
+
+/// The most people whose yes one clause may ask for.
+pub const MOST_APPROVALS: u8 = 10;
+
+impl Approvals {
+    /// The principal's own yes.
+    pub const fn own() -> Self {
+        Self { count: 1, roles: BTreeSet::new() }
+    }
+}
+
+/// A sentence for the person who decides: at most 500 bytes, nothing hidden in it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Obligation(Arc<str>);
+
+impl Obligation {
+    /// The sentence.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Obligation {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        const LONGEST_BYTES: usize = 500;
+        match objection(text, LONGEST_BYTES) {
+            None => Ok(Self(text.into())),
+            Some(why) => Err(format!(
+                "`{}` cannot stand as a sentence: {why}",
+                text.chars().take(64).collect::<String>().escape_debug()
+            )),
         }
     }
 }
@@ -215,7 +283,7 @@ pub enum Condition {
     /// When it happens.
     Hours(Hours),
     /// Every link in the names and texts of the arguments leads to a host in these; none at all is fine.
-    Links(Domains),
+    Links(HostDomains),
     /// No name, text or number in the arguments contains one of these.
     Contains(BTreeSet<Literal>),
 }
@@ -239,7 +307,7 @@ pub enum CounterpartyTest {
     /// Whether the principal approved it before or lists it. `false` stands in refusals and escalations only.
     Known(bool),
     /// Its name leads to a host in these: a mail address, a URL or a host name.
-    Domain(Domains),
+    Domain(HostDomains),
 }
 
 /// A test of the country.
@@ -315,6 +383,8 @@ pub struct CredentialClauses(pub Vec<Clause>);
 pub struct PolicyDocument {
     /// What becomes of intents that the catalogue does not know.
     pub unregistered: Unregistered,
+    /// What requests may say at all, whoever's they are.
+    pub domains: Vec<Domain>,
     /// The labels that requests may carry, each with its levels in ascending order.
     pub labels: Labels,
     /// The rules, each set for some agents and countries; no two for the same.
@@ -324,7 +394,12 @@ pub struct PolicyDocument {
 impl PolicyDocument {
     /// A policy that passes everything to the mandate.
     pub const fn empty() -> Self {
-        Self { unregistered: Unregistered::Described, labels: Labels::NONE, rule_sets: Vec::new() }
+        Self {
+            unregistered: Unregistered::Described,
+            domains: Vec::new(),
+            labels: Labels::NONE,
+            rule_sets: Vec::new(),
+        }
     }
 }
 

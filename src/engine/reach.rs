@@ -115,34 +115,34 @@ impl fmt::Debug for Host {
 
 /// A domain as documents list it: the host of that name and every host below it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Domain(Host);
+pub struct HostDomain(Host);
 
-impl Domain {
+impl HostDomain {
     /// The name in ASCII and lower case.
     pub fn as_str(&self) -> &str {
         &self.0.0
     }
 }
 
-impl Borrow<str> for Domain {
+impl Borrow<str> for HostDomain {
     fn borrow(&self) -> &str {
         self.as_str()
     }
 }
 
-impl fmt::Display for Domain {
+impl fmt::Display for HostDomain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl fmt::Debug for Domain {
+impl fmt::Debug for HostDomain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl FromStr for Domain {
+impl FromStr for HostDomain {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let plain = !text.contains(['*', '@', ':', '/', '%', '=', '?', '#']);
@@ -161,9 +161,9 @@ impl FromStr for Domain {
 
 /// Several domains.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Domains(pub BTreeSet<Domain>);
+pub struct HostDomains(pub BTreeSet<HostDomain>);
 
-impl Domains {
+impl HostDomains {
     /// Whether the host is one of them or lies below one.
     pub(super) fn hold(&self, host: &Host) -> bool {
         host.and_above().any(|name| self.0.contains(name))
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn a_domain_is_a_host_and_all_below_it() {
         let domains =
-            Domains(["example.com", "BÜCHER.example"].iter().map(|text| text.parse().unwrap()).collect());
+            HostDomains(["example.com", "BÜCHER.example"].iter().map(|text| text.parse().unwrap()).collect());
         for inside in
             ["example.com", "https://a.b.example.com", "anna@mail.example.com", "xn--bcher-kva.example"]
         {
@@ -335,7 +335,7 @@ mod tests {
         ] {
             assert!(!domains.reach(outside), "{outside}");
         }
-        let set = |names: &[&str]| Domains(names.iter().map(|name| name.parse().unwrap()).collect());
+        let set = |names: &[&str]| HostDomains(names.iter().map(|name| name.parse().unwrap()).collect());
         assert!(set(&["a.example.com", "example.com"]).within(&domains));
         assert!(!set(&["example.com", "test.org"]).within(&domains));
         assert!(!domains.within(&set(&["a.example.com"])));
@@ -360,9 +360,9 @@ mod tests {
             "exa mple.com",
             "ex%61mple.com",
         ] {
-            let said = wrong.parse::<Domain>().unwrap_err();
+            let said = wrong.parse::<HostDomain>().unwrap_err();
             assert!(said.contains("is not a domain: a host name such as example.com"), "{said}");
         }
-        assert_eq!("Faß.DE".parse::<Domain>().unwrap().as_str(), "xn--fa-hia.de");
+        assert_eq!("Faß.DE".parse::<HostDomain>().unwrap().as_str(), "xn--fa-hia.de");
     }
 }

@@ -8,7 +8,7 @@ use super::hours::{Day, DaysOfWeek, Hours, Minute};
 use super::node::{Faults, Members, Node, Vocabulary, shown};
 use super::pointer::Pointer;
 use super::protected::Literal;
-use super::reach::Domains;
+use super::reach::HostDomains;
 use super::read::MOST_ENTRIES;
 use super::request::{Confidence, MOST_CITES};
 use crate::domain::{Decimal, Label};
@@ -137,8 +137,8 @@ where
     tests.get(name).and_then(|node| node.set(1..=MOST_ENTRIES, faults))
 }
 
-fn domains(tests: &Members<'_>, faults: &mut Faults) -> Option<Domains> {
-    names(tests, "domain", faults).map(Domains)
+fn domains(tests: &Members<'_>, faults: &mut Faults) -> Option<HostDomains> {
+    names(tests, "domain", faults).map(HostDomains)
 }
 
 fn owner(tests: &Members<'_>, faults: &mut Faults) -> Option<Owner> {

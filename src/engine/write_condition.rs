@@ -6,7 +6,7 @@ use super::document::{
 };
 use super::hours::{DaysOfWeek, Hours};
 use super::protected::Literal;
-use super::reach::{Domain, Domains};
+use super::reach::{HostDomain, HostDomains};
 use serde_json::{Map, Value, json};
 
 /// Several tests of one fact share one object, whatever their order.
@@ -87,8 +87,8 @@ fn test(condition: &Condition) -> (Vec<&str>, Value) {
     }
 }
 
-fn domains(domains: &Domains) -> Value {
-    domains.0.iter().map(Domain::as_str).collect()
+fn domains(domains: &HostDomains) -> Value {
+    domains.0.iter().map(HostDomain::as_str).collect()
 }
 
 fn value_test(test: &ArgumentTest) -> Value {

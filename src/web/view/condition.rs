@@ -1,8 +1,8 @@
 //! A condition of a clause as half a sentence.
 
 use crate::engine::{
-    AmountTest, ArgumentTest, Condition, CounterpartyTest, CountryTest, Domain, Domains, EvidenceTest,
-    LabelTest, Literal, Owner, ResourceTest, Scalar,
+    AmountTest, ArgumentTest, Condition, CounterpartyTest, CountryTest, EvidenceTest, HostDomain,
+    HostDomains, LabelTest, Literal, Owner, ResourceTest, Scalar,
 };
 use std::fmt::Display;
 
@@ -91,8 +91,8 @@ const fn whose(owner: Owner) -> &'static str {
     }
 }
 
-fn domains(domains: &Domains) -> String {
-    either(domains.0.iter().map(Domain::to_string))
+fn domains(domains: &HostDomains) -> String {
+    either(domains.0.iter().map(HostDomain::to_string))
 }
 
 fn quoted<T: Display>(names: impl IntoIterator<Item = T>) -> String {
