@@ -51,6 +51,7 @@ pub fn evaluate(books: &mut Books<'_>, call: &Call) -> Result<Answer, Error> {
     if let Some(replayed) = replay::find(books, call, &standing, request_hash)? {
         return answer_again(books, call, &standing, &replayed);
     }
+    engine::check_labels(&standing.policy.document, &call.described)?;
     let action = facts(&standing, call)?;
     let judged = judge(books, &standing, call.presented.scopes, &action)?;
     let named = named_decision(books, call, request_hash)?;

@@ -119,7 +119,7 @@ fn private_members(described: &Described) -> impl Iterator<Item = (&'static str,
     [
         ("counterparty", described.counterparties.as_ref().map(|names| json!(names))),
         ("resource", described.resource.as_ref().map(|name| json!(name))),
-        ("arguments", described.arguments.clone().map(Value::Object)),
+        ("arguments", described.arguments.as_deref().cloned().map(Value::Object)),
         ("evidence", evidence),
         ("attachment", described.attachment.clone().map(Value::Object)),
         ("facts", described.facts.clone().map(Value::Object)),

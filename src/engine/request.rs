@@ -3,12 +3,12 @@
 use super::node::{Faults, Members, Node, Vocabulary, shown};
 use crate::domain::{Amount, Country, DecisionId, ExternalName, Intent, Label, Malformed, TenantSlug};
 use serde_json::{Map, Value};
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 /// The most counterparties one action may name.
 pub const MOST_COUNTERPARTIES: usize = 64;
 /// The most things one request may cite as evidence.
-const MOST_CITES: usize = 64;
+pub(super) const MOST_CITES: usize = 64;
 /// The most labels one request may carry.
 const MOST_LABELS: usize = 32;
 /// The most bytes an attachment may have, written as JSON.
@@ -64,7 +64,7 @@ pub struct Described {
     /// What it acts on.
     pub resource: Option<ExternalName>,
     /// What the tool will be called with.
-    pub arguments: Option<Map<String, Value>>,
+    pub arguments: Option<Arc<Map<String, Value>>>,
     /// What the caller rests it on.
     pub evidence: Option<Evidence>,
     /// Whether text that others wrote shaped the call; missing counts as yes.
@@ -96,7 +96,7 @@ pub struct Evidence {
 pub struct Confidence(String);
 
 impl Confidence {
-    fn read(value: &Value) -> Result<Self, String> {
+    pub(super) fn read(value: &Value) -> Result<Self, String> {
         let wrong = || format!("`{}` is not a decimal from 0 to 1, such as 0.93", shown(value));
         let text = match value {
             Value::String(text) => text.clone(),
@@ -165,7 +165,7 @@ fn request(node: &Node<'_>, withheld: &[&str], faults: &mut Faults) -> Option<De
         amount: members.get("amount").and_then(|node| node.amount(faults)),
         counterparties: members.get("counterparty").and_then(|node| counterparties(&node, faults)),
         resource: members.get("resource").and_then(|node| node.parse(faults)),
-        arguments: object(&members, "arguments", faults),
+        arguments: object(&members, "arguments", faults).map(Arc::new),
         evidence: members.get("evidence").and_then(|node| evidence(&node, faults)),
         untrusted: members.get("untrusted").and_then(|node| node.boolean(faults)),
         labels: members.get("labels").and_then(|node| labels(&node, faults)).unwrap_or_default(),
