@@ -2,6 +2,7 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "`json!` literals read best as arguments")]
 
+mod cedar;
 mod comparisons;
 mod decisions;
 mod derivations;
