@@ -23,8 +23,8 @@ pub use country::Country;
 pub use decimal::Decimal;
 pub use hash::Hash;
 pub use id::{
-    AgentId, CallId, Chain, CredentialId, DecisionId, EffectId, ExportId, KeyId, MandateId, PrincipalId,
-    ReceiptId, TenantId,
+    AgentId, CallId, Chain, CredentialId, DecisionId, EffectId, EnforcementPointId, ExportId, KeyId,
+    MandateId, PrincipalId, ReceiptId, TenantId,
 };
 pub use intent::{Intent, IntentPattern};
 pub use malformed::{Fault, Malformed};

@@ -39,6 +39,8 @@ pub struct Action {
     pub registered: bool,
     /// Whose word the facts are.
     pub facts_from: FactsFrom,
+    /// What an enforcement point states beside them.
+    pub facts: Option<Map<String, Value>>,
 }
 
 impl Action {
@@ -57,6 +59,7 @@ impl Action {
             facts: None,
             registered: false,
             facts_from: FactsFrom::Described,
+            facts: described.facts.clone(),
         }
     }
 }
@@ -91,6 +94,7 @@ pub fn derive(entry: &CatalogueEntry, described: &Described) -> Result<Action, M
         facts: None,
         registered: true,
         facts_from: FactsFrom::Derived,
+        facts: described.facts.clone(),
     };
     let action = faults.finish(Some(action))?;
     let mut faults = Faults::default();

@@ -70,7 +70,9 @@ pub use protected::Literal;
 pub use reach::{HostDomain, HostDomains};
 pub use read::{MOST_CLAUSES, MOST_ENTRIES, MOST_RULE_SETS};
 pub use reason::{ClauseRef, Finding, Reason, ServiceClause, Share, Source};
-pub use request::{Confidence, Described, Evidence, MOST_COUNTERPARTIES, read_request};
+pub use request::{
+    Confidence, Described, Evidence, MOST_COUNTERPARTIES, read_attested_request, read_request,
+};
 pub use text::{Notation, read_text};
 pub use unmet::{Part, Unmet};
 pub use within::check_domains;

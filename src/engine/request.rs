@@ -13,6 +13,10 @@ pub(super) const MOST_CITES: usize = 64;
 const MOST_LABELS: usize = 32;
 /// The most bytes an attachment may have, written as JSON.
 const LARGEST_ATTACHMENT_BYTES: usize = 16 * 1024;
+/// The most facts one request may state.
+const MOST_FACTS: usize = 64;
+/// The most bytes the facts may have, written as JSON.
+const LARGEST_FACTS_BYTES: usize = 16 * 1024;
 /// The most digits after the point of a confidence.
 const MOST_CONFIDENCE_DIGITS: usize = 40;
 
@@ -73,6 +77,8 @@ pub struct Described {
     pub decision: Option<DecisionId>,
     /// The oldest mandate version the caller accepts an answer under.
     pub min_mandate_version: Option<u64>,
+    /// What an enforcement point states beside it: at most 64 members in 16 KiB, `owners` an object of texts.
+    pub facts: Option<Map<String, Value>>,
 }
 
 /// What a caller rests an action on; its own word.
@@ -128,13 +134,24 @@ impl fmt::Display for Confidence {
 /// misspelt `untrusted` must not be ignored. `subject_token` and `facts` are refused from an agent.
 pub fn read_request(value: &Value) -> Result<Described, Malformed> {
     let mut faults = Faults::default();
-    let described = request(&Node::root(value), &mut faults);
+    let described = request(&Node::root(value), &["subject_token", "facts"], &mut faults);
     faults.finish(described)
 }
 
-fn request(node: &Node<'_>, faults: &mut Faults) -> Option<Described> {
+/// Reads the request of an enforcement point, which may state `facts`. Whoever takes it takes the `subject_token` out
+/// before: that says who asks, not for what.
+///
+/// # Errors
+/// As [`read_request`].
+pub fn read_attested_request(value: &Value) -> Result<Described, Malformed> {
+    let mut faults = Faults::default();
+    let described = request(&Node::root(value), &["subject_token"], &mut faults);
+    faults.finish(described)
+}
+
+fn request(node: &Node<'_>, withheld: &[&str], faults: &mut Faults) -> Option<Described> {
     let members = node.object(&REQUEST, faults)?;
-    for name in ["subject_token", "facts"] {
+    for name in withheld {
         if let Some(node) = members.get(name) {
             node.fault(faults, format!("only an enforcement point may state `{name}`"));
         }
@@ -155,6 +172,7 @@ fn request(node: &Node<'_>, faults: &mut Faults) -> Option<Described> {
         attachment: attachment(&members, faults),
         decision: members.get("decision").and_then(|node| node.parse(faults)),
         min_mandate_version: members.get("min_mandate_version").and_then(|node| version(&node, faults)),
+        facts: facts(&members, faults),
     };
     Some(described)
 }
@@ -228,6 +246,25 @@ fn attachment(members: &Members<'_>, faults: &mut Faults) -> Option<Map<String, 
         node.fault(faults, format!("{bytes} bytes, {LARGEST_ATTACHMENT_BYTES} are allowed"));
     }
     Some(attachment)
+}
+
+/// What is stated; whose a thing is stands under `owners`, so that each condition finds it at one place.
+fn facts(members: &Members<'_>, faults: &mut Faults) -> Option<Map<String, Value>> {
+    let node = members.get("facts")?;
+    let facts = object(members, "facts", faults)?;
+    if facts.len() > MOST_FACTS {
+        node.fault(faults, format!("{} facts, {MOST_FACTS} are allowed", facts.len()));
+    }
+    let bytes = node.value().to_string().len();
+    if bytes > LARGEST_FACTS_BYTES {
+        node.fault(faults, format!("{bytes} bytes, {LARGEST_FACTS_BYTES} are allowed"));
+    }
+    if let Some(owners) = node.open_object(faults)?.get("owners") {
+        for (_, owner) in owners.open_object(faults)?.iter() {
+            owner.text(faults);
+        }
+    }
+    Some(facts)
 }
 
 fn version(node: &Node<'_>, faults: &mut Faults) -> Option<u64> {
