@@ -188,7 +188,6 @@ fn every_fault_of_a_mandate_is_named_where_it_stands() {
             "/counterparties/0/id: `a\\u{202e}b` cannot name a counterparty or resource: it holds U+202E, which does not show",
             "/counterparties/2: `a` already names a counterparty of this list",
             "/domains/Pay: `Pay` is not an intent pattern: an intent, a prefix such as `payments.*`, or `*`",
-            "/domains/Pay: it bounds nothing: name a condition",
             "/clauses/0/id: `1` is not a clause id: a letter, then at most 63 letters, digits, _ and -",
             "/clauses/0/intent: `Pay` is not an intent pattern: an intent, a prefix such as `payments.*`, or `*`",
             "/clauses/0/effect: `permit` found, allowed: allow, escalate, refuse",
