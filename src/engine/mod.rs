@@ -21,6 +21,7 @@ mod compare;
 mod condition;
 mod decide;
 mod document;
+mod explain;
 mod implies;
 mod limit;
 mod node;
@@ -50,6 +51,7 @@ pub use document::{
     CredentialClauses, Domain, Effect, KnownCounterparty, MOST_APPROVALS, MandateDocument, Obligation,
     Otherwise, PolicyDocument, ResourceTest, RuleSet, Unlisted, Unregistered, Validity,
 };
+pub use explain::{Explanation, Shown, explain};
 pub use limit::{Book, BookName, BookOwner, BookUse, Bound, Counted, Each, Limit, Period, Reservation, Used};
 pub use read::{MOST_CLAUSES, MOST_ENTRIES, MOST_RULE_SETS};
 pub use reason::{ClauseRef, Finding, Reason, ServiceClause, Share, Source};

@@ -103,7 +103,8 @@ fn clauses(clauses: &[Clause]) -> Value {
     clauses.iter().map(clause).collect()
 }
 
-fn clause(clause: &Clause) -> Value {
+/// One clause as documents write it.
+pub(super) fn clause(clause: &Clause) -> Value {
     let mut object = Map::new();
     put(&mut object, "id", json!(clause.id.as_str()));
     if let Some(title) = &clause.title {
@@ -135,7 +136,8 @@ fn clause(clause: &Clause) -> Value {
     Value::Object(object)
 }
 
-fn limit(limit: &Limit) -> Value {
+/// One limit as documents write it.
+pub(super) fn limit(limit: &Limit) -> Value {
     let mut object = Map::new();
     match limit.bound {
         Bound::Total { most, per } => {
@@ -187,7 +189,8 @@ impl Approvals {
     }
 }
 
-fn conditions(conditions: &[Condition]) -> Value {
+/// Conditions as documents write them: one object, a member a fact.
+pub(super) fn conditions(conditions: &[Condition]) -> Value {
     let mut object = Map::new();
     for condition in conditions {
         match condition {

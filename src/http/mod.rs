@@ -4,6 +4,7 @@ mod agents;
 mod body;
 mod calls;
 mod decisions;
+mod explain;
 mod gate;
 mod health;
 mod middleware;

@@ -25,7 +25,7 @@ enum Expected {
 use Expected::{AsIfItNeverWas, NotFound};
 
 /// Routes that take an id from the caller: method, path as the document writes it, what stands in the body.
-const WALKED: [(&str, &str, Expected); 20] = [
+const WALKED: [(&str, &str, Expected); 21] = [
     ("DELETE", "/v1/agents/{}", NotFound),
     ("POST", "/v1/agents/{}/credentials", NotFound),
     ("DELETE", "/v1/credentials/{}", NotFound),
@@ -37,6 +37,7 @@ const WALKED: [(&str, &str, Expected); 20] = [
     ("POST", "/v1/decisions/{}/resolve", NotFound),
     ("POST", "/v1/effects/{}/outcome", NotFound),
     ("GET", "/v1/receipts/{}", NotFound),
+    ("GET", "/v1/receipts/{}/explain", NotFound),
     ("GET", "/v1/catalogue/{}", NotFound),
     ("GET", "/v1/calls", AsIfItNeverWas),
     ("POST", "/v1/gate/evaluate", AsIfItNeverWas),
@@ -235,9 +236,14 @@ fn may_use(who: &str, method: &str, route: &str) -> bool {
     let is_agent = who.ends_with("agent");
     match (method, route) {
         ("POST", "/v1/effects/{}/outcome") => is_agent,
-        ("GET", "/v1/decisions/{}" | "/v1/receipts/{}" | "/v1/credentials/{}/calls" | "/v1/catalogue/{}") => {
-            true
-        }
+        (
+            "GET",
+            "/v1/decisions/{}"
+            | "/v1/receipts/{}"
+            | "/v1/receipts/{}/explain"
+            | "/v1/credentials/{}/calls"
+            | "/v1/catalogue/{}",
+        ) => true,
         _ => !is_agent,
     }
 }

@@ -6,6 +6,7 @@ mod comparisons;
 mod decisions;
 mod derivations;
 mod documents;
+mod explanations;
 mod generate;
 mod laws;
 mod naive;
