@@ -26,6 +26,16 @@ pub(super) fn check(sources: &Sources, options: &MandateCheck, form: Form) -> Re
     }
 }
 
+/// A document of a file, as its reader takes it; a faulty one cannot be read.
+pub(super) fn document<T>(
+    name: &str,
+    read: impl FnOnce(&Value) -> Result<T, Malformed>,
+) -> Result<T, Failure> {
+    let text = read_file(name)?;
+    let value = read_text(&text, Notation::of(&text));
+    value.and_then(|value| read(&value)).map_err(|malformed| Failure::usage(format!("`{name}`: {malformed}")))
+}
+
 fn read_file(name: &str) -> Result<Vec<u8>, Failure> {
     let unreadable = |error: io::Error| Failure::usage(format!("`{name}` cannot be read: {error}"));
     let mut text = Vec::new();
@@ -40,7 +50,7 @@ fn read_file(name: &str) -> Result<Vec<u8>, Failure> {
 
 fn mandate(text: &[u8], now: Timestamp) -> Result<(Value, Vec<Warning>), Malformed> {
     let document = MandateDocument::read(&read_text(text, Notation::of(text))?)?;
-    Ok((document.to_json(), check_mandate(&document, now)))
+    Ok((document.to_json(), check_mandate(&document, None, now)))
 }
 
 fn policy(text: &[u8]) -> Result<(Value, Vec<Warning>), Malformed> {

@@ -27,7 +27,13 @@ mod documents;
 #[cfg(test)]
 mod doubt;
 #[cfg(test)]
+mod enforcement;
+#[cfg(test)]
 mod evidence;
+#[cfg(test)]
+mod explain;
+#[cfg(test)]
+mod files;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
@@ -36,6 +42,8 @@ mod hours;
 mod idempotency;
 #[cfg(test)]
 mod isolation;
+#[cfg(test)]
+mod limits;
 #[cfg(test)]
 mod log;
 #[cfg(test)]

@@ -6,7 +6,10 @@
 mod documents;
 mod recorded;
 
-use crate::domain::{AgentId, Country, CredentialId, ExternalName, Malformed, Outcome, Timestamp};
+use super::request;
+use crate::domain::{
+    AgentId, Country, CredentialId, ExternalName, Malformed, Outcome, PrincipalId, Timestamp,
+};
 use crate::engine::step::{self, QueueUse, Settled};
 use crate::engine::{
     self, Action, CredentialClauses, CredentialTerms, ENGINE_VERSION, Explanation, MandateDocument,
@@ -163,18 +166,21 @@ impl Again {
         let unnamed = |what: &str| Undecidable::Incomplete(format!("it names no {what}"));
         let catalogue = version(body.catalogue_version, "catalogue")?;
         let action = match self.documents.entry(connection, &described.intent, catalogue)? {
-            None => Ok(Action::described(described)),
+            None => Ok(request::action(described, recorded.enforcement_point)),
             Some(entry) => engine::derive(&entry, described),
         };
+        let policy = self.documents.policy(connection, version(body.policy_version, "policy")?)?;
+        let action = engine::check_labels(&policy, described).and(action);
         let principal = body.principal.ok_or_else(|| unnamed("principal"))?;
         let mandate = version(body.mandate_version, "mandate")?;
         let line = self.documents.line(connection, body.credential.ok_or_else(|| unnamed("credential"))?)?;
         Ok(Case {
             action,
             at: body.at,
+            principal,
             agent: body.agent.ok_or_else(|| unnamed("agent"))?,
             mandate: self.documents.mandate(connection, principal, mandate)?,
-            policy: self.documents.policy(connection, version(body.policy_version, "policy")?)?,
+            policy,
             country: line.country,
             line: line.clauses.clone(),
             zone: self.zone,
@@ -188,6 +194,7 @@ struct Case {
     /// Malformed where the catalogue of then does not accept the arguments, which no recorded call is.
     action: Result<Action, Malformed>,
     at: Timestamp,
+    principal: PrincipalId,
     agent: AgentId,
     mandate: Arc<MandateDocument>,
     policy: Arc<PolicyDocument>,
@@ -220,6 +227,7 @@ impl Case {
         let nothing = Used::default();
         let unread = engine::Standing {
             scopes: self.recorded.scopes,
+            principal: self.principal,
             agent: self.agent,
             agent_kind: self.recorded.agent_kind,
             mandate: &self.mandate,

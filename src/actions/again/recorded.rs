@@ -1,8 +1,8 @@
 //! What a receipt's documents say of a call, beside the versions: read back as the gate wrote them.
 
 use super::Undecidable;
-use crate::actions::request::described_again;
-use crate::domain::{AgentKind, DecisionStatus, PrincipalId, Role, Scopes, Timestamp};
+use crate::actions::request::{described_again, enforcement_point};
+use crate::domain::{AgentKind, DecisionStatus, EnforcementPointId, PrincipalId, Role, Scopes, Timestamp};
 use crate::engine::Described;
 use crate::engine::step::{Asked, Given, Queue};
 use crate::storage::receipt::StoredReceipt;
@@ -13,6 +13,8 @@ use serde_json::Value;
 #[derive(Debug)]
 pub(super) struct Recorded {
     pub(super) described: Described,
+    /// The enforcement point that asked for the agent, if one did.
+    pub(super) enforcement_point: Option<EnforcementPointId>,
     pub(super) agent_kind: AgentKind,
     pub(super) scopes: Scopes,
     /// What each look into the books showed, in the engine's order.
@@ -68,6 +70,7 @@ impl Recorded {
         let content: Option<Value> =
             stored.content.as_deref().map(|content| document("content", content)).transpose()?;
         let described = described_again(&input, content.as_ref()).ok_or(Undecidable::Erased)?;
+        let enforcement_point = enforcement_point(&input);
         let input = Input::deserialize(&input).map_err(|error| unreadable("input", &error))?;
         let principal = input.principal;
         let asked = input.asked.map(|asked| asked.read(principal)).transpose()?;
@@ -78,6 +81,7 @@ impl Recorded {
         });
         Ok(Self {
             described,
+            enforcement_point,
             agent_kind: input.agent_kind,
             scopes: input.scopes,
             // What is too large for JSON's numbers is a book beyond all counting.

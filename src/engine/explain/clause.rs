@@ -6,6 +6,7 @@ use super::super::limit::{BookUse, Bound, Counted, Limit};
 use super::super::reason::{ClauseRef, Finding, Reason};
 use super::super::terms::Terms;
 use super::super::write;
+use super::super::write_condition::conditions as write_conditions;
 use super::words;
 use crate::domain::{Label, Outcome, Timestamp};
 use serde_json::Value;
@@ -99,7 +100,7 @@ pub(in crate::engine) struct Look {
 
 impl Tested {
     pub(super) fn condition(condition: &Condition, facts: &Facts<'_>, pass: Pass) -> Self {
-        let written = write::conditions(std::slice::from_ref(condition));
+        let written = write_conditions(std::slice::from_ref(condition));
         let says = words::condition(&written);
         Self { written, says, result: facts.test(condition, pass) }
     }

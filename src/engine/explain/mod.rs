@@ -11,8 +11,7 @@ mod words;
 use super::action::Action;
 use super::condition::{Facts, Pass};
 use super::decide::{
-    Standing, Verdict, applicable, certain_countries, decide, documents, facts, refused_outright,
-    unregistered,
+    Standing, Verdict, applicable, certain_countries, decide, documents, refused_outright, unregistered,
 };
 use super::document::{Applies, Domain};
 use super::limit::BookOwner;
@@ -138,7 +137,7 @@ fn is_of(refusal: &Finding, subject: &Subject) -> bool {
 }
 
 fn domains(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Step {
-    let facts = facts(standing, action, now);
+    let facts = Facts::new(standing, action, now);
     let mut tested = Vec::new();
     let mut elsewhere = 0;
     let sources = [(Source::Policy, &standing.policy.domains), (Source::Mandate, &standing.mandate.domains)];
@@ -159,7 +158,7 @@ fn domains(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Step {
 
 /// The documents, in the order in which the decision reads them.
 fn read(standing: &Standing<'_>, action: &Action, now: Timestamp, open: bool) -> Vec<Step> {
-    let facts = facts(standing, action, now);
+    let facts = Facts::new(standing, action, now);
     let certain = certain_countries(standing, action);
     let mut sets = applicable(standing, action).into_iter().map(|set| set.applies);
     let mut steps = Vec::new();

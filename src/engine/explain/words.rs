@@ -102,9 +102,16 @@ pub(super) fn counted(counts: Counted, number: u64) -> String {
     match counts {
         Counted::Uses => number.to_string(),
         Counted::Amounts(currency) => {
-            let amount =
-                i64::try_from(number).ok().and_then(|number| Amount::from_minor_units(number, currency));
-            amount.map_or_else(|| format!("{number} {}", currency.code()), |amount| amount.to_string())
+            let written = |units| {
+                Amount::from_minor_units(units, currency).map(Amount::major_units).unwrap_or_default()
+            };
+            let digits = match i64::try_from(number) {
+                // No amount is nothing; it is written as the smallest one is.
+                Ok(0) => written(1).replace('1', "0"),
+                Ok(units) => written(units),
+                Err(_) => format!("{number} minor units of"),
+            };
+            format!("{digits} {}", currency.code())
         }
     }
 }
