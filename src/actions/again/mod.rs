@@ -277,10 +277,10 @@ impl Explained {
     /// that the reader may not read, no more than the answer says.
     pub fn to_json(&self, shown: Shown) -> Value {
         let mut value = self.explanation.to_json(shown);
-        let Some(settled) = &self.settled else { return value };
+        let (Some(settled), Ok(verdict)) = (&self.settled, &self.explanation.verdict) else { return value };
         let step = json!({
             "step": "answer",
-            "verdict": settled.verdict.outcome,
+            "verdict": verdict.outcome,
             "comes_to": settled.outcome,
             "because": course(settled),
         });
