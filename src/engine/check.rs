@@ -2,9 +2,10 @@
 
 use super::compare::refused_outright;
 use super::document::{
-    Clause, Condition, CounterpartyTest, CountryTest, Effect, MandateDocument, PolicyDocument, ResourceTest,
+    AmountTest, Clause, Condition, CounterpartyTest, CountryTest, Effect, MandateDocument, PolicyDocument,
+    ResourceTest,
 };
-use crate::domain::{IntentPattern, Scope, Timestamp};
+use crate::domain::{Amount, IntentPattern, Scope, Timestamp};
 
 /// Something that is allowed and probably not meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,7 +23,7 @@ impl Warning {
 }
 
 /// What is odd about a mandate that would go live at `now`, in document order.
-pub fn check_mandate(document: &MandateDocument, now: Timestamp) -> Vec<Warning> {
+pub(super) fn check_mandate(document: &MandateDocument, now: Timestamp) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if !document.scopes.contains(Scope::ActionRequest) {
         warnings.push(Warning::at("/scopes", "without `action:request` every action is refused"));
@@ -35,7 +36,7 @@ pub fn check_mandate(document: &MandateDocument, now: Timestamp) -> Vec<Warning>
     let can_allow = |clause: &Clause| {
         clause.is_allowance()
             && hindrance(clause, &document.clauses).is_none()
-            && contradiction(clause).is_none()
+            && contradiction(&clause.when).is_none()
     };
     if !document.clauses.iter().any(can_allow) {
         warnings.push(Warning::at("/clauses", "no clause can ever allow anything"));
@@ -57,7 +58,7 @@ pub fn check_mandate(document: &MandateDocument, now: Timestamp) -> Vec<Warning>
 }
 
 /// What is odd about a policy, in document order; pointers are those of the form with `rule_sets`.
-pub fn check_policy(document: &PolicyDocument) -> Vec<Warning> {
+pub(super) fn check_policy(document: &PolicyDocument) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (set_index, set) in document.rule_sets.iter().enumerate() {
         for (index, clause) in set.clauses.iter().enumerate() {
@@ -74,10 +75,6 @@ pub fn check_policy(document: &PolicyDocument) -> Vec<Warning> {
 }
 
 fn check_clause(clause: &Clause, all: &[Clause], pointer: &str, warnings: &mut Vec<Warning>) {
-    if let Some(fact) = contradiction(clause) {
-        let message = format!("no {fact} can meet these conditions together");
-        warnings.push(Warning::at(format!("{pointer}/when/{fact}"), message));
-    }
     if clause.is_allowance() {
         if let Some((other, does)) = hindrance(clause, all) {
             let message = format!("it can never allow anything: clause `{}` {does} all it names", other.id);
@@ -96,7 +93,7 @@ fn check_clause(clause: &Clause, all: &[Clause], pointer: &str, warnings: &mut V
 }
 
 /// The clause that stands before an allowance on everything it names, and what it does.
-fn hindrance<'a>(clause: &Clause, all: &'a [Clause]) -> Option<(&'a Clause, &'static str)> {
+pub(super) fn hindrance<'a>(clause: &Clause, all: &'a [Clause]) -> Option<(&'a Clause, &'static str)> {
     let escalates = |other: &&Clause| {
         other.effect == Effect::Escalate && other.when.is_empty() && other.intent.covers(&clause.intent)
     };
@@ -113,10 +110,40 @@ fn freer<'a>(clause: &Clause, all: &'a [Clause]) -> Option<&'a Clause> {
     })
 }
 
-/// The fact that no value could have, if the conditions of a clause contradict each other.
-fn contradiction(clause: &Clause) -> Option<&'static str> {
-    let pairs = || clause.when.iter().flat_map(|one| clause.when.iter().map(move |other| (one, other)));
-    pairs().find_map(|(one, other)| match (one, other) {
+/// The fact that no value could have, if conditions contradict each other.
+pub(super) fn contradiction(when: &[Condition]) -> Option<&'static str> {
+    conflict(when, when)
+}
+
+/// The fact of which no value meets both a condition of `some` and one of `others`.
+pub(super) fn conflict(some: &[Condition], others: &[Condition]) -> Option<&'static str> {
+    let pairs = some.iter().flat_map(|one| others.iter().flat_map(move |other| [(one, other), (other, one)]));
+    pairs.into_iter().find_map(|(one, other)| match (one, other) {
+        (Condition::Amount(AmountTest::AtMost(one)), Condition::Amount(AmountTest::AtMost(other))) => {
+            (one.currency() != other.currency()).then_some("amount")
+        }
+        (
+            Condition::Counterparty(CounterpartyTest::In(one)),
+            Condition::Counterparty(CounterpartyTest::In(other)),
+        ) => one.is_disjoint(other).then_some("counterparty"),
+        (
+            Condition::Counterparty(CounterpartyTest::Known(one)),
+            Condition::Counterparty(CounterpartyTest::Known(other)),
+        ) => (one != other).then_some("counterparty"),
+        (Condition::Country(CountryTest::In(one)), Condition::Country(CountryTest::In(other))) => {
+            one.is_disjoint(other).then_some("country")
+        }
+        (Condition::Resource(ResourceTest::In(one)), Condition::Resource(ResourceTest::In(other))) => {
+            one.is_disjoint(other).then_some("resource")
+        }
+        (
+            Condition::Resource(ResourceTest::Prefix(one)),
+            Condition::Resource(ResourceTest::Prefix(other)),
+        ) => {
+            let (one, other) = (one.as_str(), other.as_str());
+            (!one.starts_with(other) && !other.starts_with(one)).then_some("resource")
+        }
+        (Condition::Untrusted(one), Condition::Untrusted(other)) => (one != other).then_some("untrusted"),
         (
             Condition::Counterparty(CounterpartyTest::In(listed)),
             Condition::Counterparty(CounterpartyTest::NotIn(excluded)),
@@ -144,6 +171,18 @@ fn contradiction(clause: &Clause) -> Option<&'static str> {
             _,
         ) => None,
     })
+}
+
+/// The least amount that conditions take, if they say so, and every amount that they name.
+pub(super) fn amount_bounds(when: &[Condition]) -> (Option<Amount>, Vec<Amount>) {
+    let bounds = when.iter().filter_map(|condition| match condition {
+        Condition::Amount(AmountTest::AtMost(most)) => Some(*most),
+        Condition::Counterparty(_)
+        | Condition::Country(_)
+        | Condition::Resource(_)
+        | Condition::Untrusted(_) => None,
+    });
+    (None, bounds.collect())
 }
 
 fn fact_that_may_be_missing(condition: &Condition) -> Option<&'static str> {

@@ -15,6 +15,7 @@
 //! matters.
 
 mod action;
+mod admission;
 mod catalogue;
 mod check;
 mod compare;
@@ -22,6 +23,7 @@ mod condition;
 mod decide;
 mod document;
 mod implies;
+mod ledger;
 mod limit;
 mod node;
 mod published;
@@ -40,8 +42,9 @@ mod within;
 mod write;
 
 pub use action::{Action, derive};
+pub use admission::{Admission, Beside, admit_mandate, admit_policy};
 pub use catalogue::{Catalogue, CatalogueEntry, OutcomeFrom, Place, Places};
-pub use check::{Warning, check_mandate, check_policy};
+pub use check::Warning;
 pub use compare::{Change, clauses_within, compare, compare_clauses, compare_policies};
 pub use condition::KnownCounterparties;
 pub use decide::{CredentialTerms, Standing, Verdict, decide, effective_scopes, looks, permit_with_approval};
@@ -50,6 +53,7 @@ pub use document::{
     CredentialClauses, Domain, Effect, KnownCounterparty, MOST_APPROVALS, MandateDocument, Obligation,
     Otherwise, PolicyDocument, ResourceTest, RuleSet, Unlisted, Unregistered, Validity,
 };
+pub use ledger::Ledger;
 pub use limit::{Book, BookName, BookOwner, BookUse, Bound, Counted, Each, Limit, Period, Reservation, Used};
 pub use read::{MOST_CLAUSES, MOST_ENTRIES, MOST_RULE_SETS};
 pub use reason::{ClauseRef, Finding, Reason, ServiceClause, Share, Source};

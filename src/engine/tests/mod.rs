@@ -2,12 +2,14 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "`json!` literals read best as arguments")]
 
+mod admission;
 mod comparisons;
 mod decisions;
 mod derivations;
 mod documents;
 mod generate;
 mod laws;
+mod ledger;
 mod naive;
 
 use super::{

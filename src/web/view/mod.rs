@@ -7,6 +7,7 @@ mod agents;
 mod calls;
 mod clause;
 mod decision;
+mod draft;
 mod frame;
 mod mandate;
 mod problem;
@@ -22,6 +23,7 @@ pub use clause::{ClauseSentence, Verb, sentence};
 pub use decision::{
     Asked, Attachment, ClauseLine, Counterparty, DecisionPage, Event, Evidence, Stage, Status, VALIDITIES,
 };
+pub use draft::{Answer, ChangedRow, DraftCheck, Sum};
 pub use frame::{Frame, Section, Tone, Visitor};
 pub use mandate::{Editor, FaultLine, KnownLine, MandatePage, MandateVersionPage, VersionRow};
 pub use problem::ProblemPage;
