@@ -4,7 +4,7 @@
 //! in books of their own, empty at the beginning of the window, that hold what the draft would have let through.
 //! Nothing is written.
 
-use super::request::described_again;
+use super::request::{self, described_again};
 use crate::committer::{Standing, StandingCache};
 use crate::domain::{
     DecisionId, DecisionStatus, Duration, EffectId, EffectStatus, ExternalName, Intent, Outcome, PrincipalId,
@@ -250,7 +250,7 @@ impl Rehearsal {
         };
         let standing = self.standings.standing(connection, &self.stretch.tenant, self.zone, credential)?;
         let Some((standing, action)) = standing.and_then(|standing| {
-            let action = action(&standing, &described)?;
+            let action = action(&standing, &described, input)?;
             Some((standing, action))
         }) else {
             self.preview.left_out.undecidable += 1;
@@ -356,9 +356,9 @@ fn look_over(
 }
 
 /// The facts of a call, read as the catalogue of today says; `None` if it does not take the arguments.
-fn action(standing: &Standing, described: &Described) -> Option<Action> {
+fn action(standing: &Standing, described: &Described, input: &Value) -> Option<Action> {
     match standing.catalogue.catalogue.get(&described.intent) {
-        None => Some(Action::described(described)),
+        None => Some(request::action(described, request::enforcement_point(input))),
         Some(entry) => engine::derive(entry, described).ok(),
     }
 }

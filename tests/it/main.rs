@@ -5,6 +5,8 @@
 //! pages, [`browser`] a real one.
 
 #[cfg(test)]
+mod admission;
+#[cfg(test)]
 mod agent;
 #[cfg(test)]
 mod approval;
@@ -27,6 +29,8 @@ mod documents;
 #[cfg(test)]
 mod doubt;
 #[cfg(test)]
+mod enforcement;
+#[cfg(test)]
 mod evidence;
 #[cfg(test)]
 mod gate;
@@ -36,6 +40,8 @@ mod hours;
 mod idempotency;
 #[cfg(test)]
 mod isolation;
+#[cfg(test)]
+mod limits;
 #[cfg(test)]
 mod log;
 #[cfg(test)]
@@ -54,6 +60,8 @@ mod page;
 mod page_forms;
 #[cfg(test)]
 mod page_in_browser;
+#[cfg(test)]
+mod preview;
 #[cfg(test)]
 mod process;
 #[cfg(test)]

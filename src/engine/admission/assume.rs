@@ -4,7 +4,9 @@ use super::limits::entry_of;
 use crate::domain::IntentPattern;
 use crate::engine::catalogue::Catalogue;
 use crate::engine::compare::refused_outright;
-use crate::engine::document::{Clause, Condition, Domain, MandateDocument, PolicyDocument};
+use crate::engine::document::{
+    Clause, Condition, Domain, EvidenceTest, MandateDocument, PolicyDocument, ResourceTest,
+};
 
 /// The most assumptions that are spelt out.
 const MOST_SPELT_OUT: usize = 50;
@@ -68,6 +70,10 @@ impl Assumed {
         }
     }
 
+    fn enforced(&mut self, intent: &IntentPattern) {
+        self.add(format!("an enforcement point stands before every tool of `{intent}`"));
+    }
+
     fn of(&mut self, intent: &IntentPattern, when: &[Condition], derives_country: bool) {
         for condition in when {
             match condition {
@@ -76,7 +82,20 @@ impl Assumed {
                     "the country of `{intent}` is the agent's word, unless the credential fixes it"
                 )),
                 Condition::Untrusted(_) => self.add("`untrusted` is the caller's word".to_owned()),
-                Condition::Amount(_) | Condition::Counterparty(_) | Condition::Resource(_) => {}
+                Condition::Labels(..) => self.add("`labels` are the caller's word".to_owned()),
+                Condition::Evidence(EvidenceTest::CitesOwnedBy(_)) => {
+                    self.add("`evidence` is the caller's word".to_owned());
+                    self.enforced(intent);
+                }
+                Condition::Evidence(_) => self.add("`evidence` is the caller's word".to_owned()),
+                Condition::Facts(..) | Condition::Resource(ResourceTest::OwnedBy(_)) => self.enforced(intent),
+                Condition::Amount(_)
+                | Condition::Counterparty(_)
+                | Condition::Resource(_)
+                | Condition::Arguments(..)
+                | Condition::Hours(_)
+                | Condition::Links(_)
+                | Condition::Contains(_) => {}
             }
         }
     }

@@ -84,7 +84,8 @@ pub fn admit_mandate(
     beside: Beside<'_>,
     now: Timestamp,
 ) -> Admission {
-    let mut said = Admission { warnings: check_mandate(document, now), ..Admission::default() };
+    let labels = beside.policy.map(|policy| &policy.labels);
+    let mut said = Admission { warnings: check_mandate(document, labels, now), ..Admission::default() };
     domains(&document.domains, live.map_or(&[], |live| &live.domains), &mut said);
     let part = Part {
         clauses: &document.clauses,
@@ -162,14 +163,26 @@ fn errors(part: &Part<'_>, catalogue: Option<&Catalogue>, said: &mut Admission) 
     for (clause, pointer) in part.each() {
         let is_live = part.live.contains(clause);
         if let Some(fact) = contradiction(&clause.when) {
-            let detail = format!("no {fact} can meet these conditions together");
-            said.error_unless_live(is_live, format!("{pointer}/when/{fact}"), detail);
+            let pointer = format!("{pointer}/when/{fact}");
+            if clause.is_allowance() || !may_be_several(fact) {
+                let detail = format!("no {fact} can meet these conditions together");
+                said.error_unless_live(is_live, pointer, detail);
+            } else {
+                let message =
+                    "no single one can meet these conditions: it acts only where several do together";
+                said.warn(pointer, message.to_owned());
+            }
         }
         for (index, why) in limits::beyond_reach(clause, catalogue) {
             let detail = format!("no call can meet this limit: {why}");
             said.error_unless_live(is_live, format!("{pointer}/limits/{index}"), detail);
         }
     }
+}
+
+/// Whether an action may have several of a fact, of which each condition of a refusal takes another.
+fn may_be_several(fact: &str) -> bool {
+    matches!(fact, "counterparty" | "country" | "arguments" | "facts")
 }
 
 fn domains(domains: &[Domain], live: &[Domain], said: &mut Admission) {

@@ -127,8 +127,16 @@ fn not_derived(clause: &Clause, entry: &CatalogueEntry) -> Vec<(&'static str, St
             Condition::Amount(_) => ("amount", entry.places.amount.is_none()),
             Condition::Counterparty(_) => ("counterparty", entry.places.counterparties.is_empty()),
             Condition::Resource(_) => ("resource", entry.places.resource.is_none()),
-            // A credential may fix the country; the others are not read from the arguments' places.
-            Condition::Country(_) | Condition::Untrusted(_) => continue,
+            // A credential may fix the country; the others are not derived.
+            Condition::Country(_)
+            | Condition::Untrusted(_)
+            | Condition::Arguments(..)
+            | Condition::Facts(..)
+            | Condition::Evidence(_)
+            | Condition::Labels(..)
+            | Condition::Hours(_)
+            | Condition::Links(_)
+            | Condition::Contains(_) => continue,
         };
         if is_missing && found.iter().all(|(other, _)| *other != fact) {
             found.push((fact, format!("the catalogue derives no {fact} for `{}`", clause.intent)));

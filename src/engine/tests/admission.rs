@@ -52,9 +52,9 @@ fn euros(value: u32) -> Value {
 #[test]
 fn conditions_that_contradict_each_other_keep_a_mandate_out() {
     for (when, fact) in [
+        (json!({"amount": {"at_least": euros(2), "at_most": euros(1)}}), "amount"),
         (json!({"resource": {"in": ["x"], "prefix": "order:"}}), "resource"),
-        (json!({"country": {"in": ["DE"], "not_in": ["DE", "FR"]}}), "country"),
-        (json!({"counterparty": {"in": ["p"], "not_in": ["p"]}}), "counterparty"),
+        (json!({"evidence": {"cites": {"exactly": 1, "at_least": 2}}}), "evidence"),
     ] {
         for effect in ["allow", "escalate", "refuse"] {
             let said = admit(json!([{"id": "A", "intent": "pay.refund", "effect": effect, "when": when}]));
@@ -62,6 +62,21 @@ fn conditions_that_contradict_each_other_keep_a_mandate_out() {
             assert_eq!(errors(&said), [expected], "{effect} {when}");
             assert!(said.admitted().is_err());
         }
+    }
+    for (when, fact) in [
+        (json!({"country": {"in": ["DE"], "not_in": ["DE", "FR"]}}), "country"),
+        (json!({"counterparty": {"in": ["p"], "not_in": ["p"]}}), "counterparty"),
+    ] {
+        let said = admit(json!([allow("pay.refund", json!({"when": when}))]));
+        let expected = format!("/clauses/0/when/{fact}: no {fact} can meet these conditions together");
+        assert_eq!(errors(&said), [expected]);
+        // Of several, one may be listed and another not excluded: a refusal still acts.
+        let said = admit(json!([{"id": "A", "intent": "unknown", "effect": "refuse", "when": when}]));
+        assert_eq!(errors(&said), [""; 0]);
+        let warning = format!(
+            "/clauses/0/when/{fact}: no single one can meet these conditions: it acts only where several do together"
+        );
+        assert!(warnings(&said).contains(&warning), "{:?}", warnings(&said));
     }
     let possible = json!({"resource": {"in": ["x", "order:1"], "prefix": "order:"}});
     assert_eq!(errors(&admit(json!([allow("pay.refund", json!({"when": possible}))]))), [""; 0]);
@@ -285,6 +300,17 @@ fn what_a_mandate_takes_for_granted_is_said() {
         ]
     );
     assert_eq!(admit(json!([allow("look", json!({}))])).assumptions, [""; 0]);
+    let enforced = "an enforcement point stands before every tool of `look`";
+    let evidence = "`evidence` is the caller's word";
+    for (when, sentences) in [
+        (json!({"facts": {"/writable": {"equals": true}}}), vec![enforced]),
+        (json!({"resource": {"owner": "principal"}}), vec![enforced]),
+        (json!({"evidence": {"confidence": {"at_least": "0.8"}}}), vec![evidence]),
+        (json!({"evidence": {"cites": {"at_least": 1, "owner": "counterparty"}}}), vec![evidence, enforced]),
+        (json!({"labels": {"audience": {"at_most": "customer"}}}), vec!["`labels` are the caller's word"]),
+    ] {
+        assert_eq!(admit(json!([allow("look", json!({"when": when}))])).assumptions, sentences);
+    }
 }
 
 #[test]
