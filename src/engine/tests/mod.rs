@@ -4,6 +4,7 @@
 
 mod admission;
 mod carried;
+mod cedar;
 mod comparisons;
 mod conditions;
 mod decisions;
