@@ -5,6 +5,8 @@
 //! pages, [`browser`] a real one.
 
 #[cfg(test)]
+mod admission;
+#[cfg(test)]
 mod agent;
 #[cfg(test)]
 mod approval;
@@ -62,6 +64,8 @@ mod page;
 mod page_forms;
 #[cfg(test)]
 mod page_in_browser;
+#[cfg(test)]
+mod preview;
 #[cfg(test)]
 mod process;
 #[cfg(test)]
