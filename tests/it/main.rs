@@ -31,6 +31,8 @@ mod evidence;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
+mod histories;
+#[cfg(test)]
 mod hours;
 #[cfg(test)]
 mod idempotency;
@@ -64,6 +66,9 @@ mod scope;
 mod server;
 #[cfg(test)]
 mod session;
+#[cfg(test)]
+#[path = "../shell/mod.rs"]
+mod shell;
 #[cfg(test)]
 mod tamper;
 #[cfg(test)]
