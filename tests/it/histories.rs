@@ -19,8 +19,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use proptest_state_machine::ReferenceStateMachine;
 use serde_json::{Value, json};
-use std::sync::LazyLock;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{LazyLock, Mutex};
 
 /// How many histories one run tries, and how many steps the longest has.
 const HISTORIES: u32 = 24;
@@ -306,6 +307,24 @@ impl Told {
         }
     }
 
+    /// Counts what was tried, so that a run shows what it was about.
+    fn count(&self, event: &Event, tally: &mut BTreeMap<String, usize>) {
+        let tried = match event {
+            Event::Ask(Call { names: Some(_), .. }) => "ask with a decision",
+            Event::Ask(Call { names: None, .. }) => "ask",
+            Event::Put(_) => "put",
+            Event::Yes { .. } => "yes",
+            Event::No(_) => "no",
+            Event::Report { .. } => "report",
+            Event::Resolve { .. } => "resolve",
+            Event::Revoke => "revoke",
+            Event::Leap => "leap",
+        };
+        let said = self.outcome.clone().unwrap_or_else(|| self.status.to_string());
+        let replayed = if self.replayed { " again" } else { "" };
+        *tally.entry(format!("{tried}: {said}{replayed}")).or_default() += 1;
+    }
+
     /// What a server answered to a call.
     fn by(reply: &Reply) -> Self {
         let replayed = reply.header("idempotency-replayed") == Some("true");
@@ -484,6 +503,7 @@ fn both_databases_answer_as_the_model_does() {
     };
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed()));
     let histories = Reference::sequential_strategy(LONGEST / 2..=LONGEST);
+    let tally = Mutex::new(BTreeMap::new());
     let tried = runner.run(&histories, |(mut reference, events, seen)| {
         let mut sides: Vec<Side<'_>> =
             servers.iter().map(|(server, second)| Side::new(server, second)).collect();
@@ -492,6 +512,7 @@ fn both_databases_answer_as_the_model_does() {
                 seen.fetch_add(1, Ordering::SeqCst);
             }
             reference = Reference::apply(reference, event);
+            reference.told.count(event, &mut tally.lock().unwrap());
             for (side, db) in sides.iter_mut().zip(["SQLite", "PostgreSQL"]) {
                 let told = side.apply(&reference, event);
                 prop_assert_eq!(&told, &reference.told, "{} to {:?} after {:?}", db, event, &events);
@@ -507,4 +528,5 @@ fn both_databases_answer_as_the_model_does() {
     if let Err(error) = tried {
         panic!("{error}");
     }
+    eprintln!("{:?}", tally.into_inner().unwrap());
 }
