@@ -13,7 +13,8 @@ use crate::shell::act::{Said, Taken};
 use crate::shell::call::{Answer, Call};
 use crate::shell::setting::{Setting, Terms, refund, refunds};
 use crate::shell::world::{Decision, DecisionKind, World};
-use procura::domain::{DecisionStatus, Duration, EffectStatus, Timestamp};
+use procura::domain::{DecisionStatus, Duration, EffectStatus, Outcome, Scope, Timestamp};
+use procura::engine::effective_scopes;
 use procura::engine::step::{QueueUse, Word, Yes};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -234,6 +235,8 @@ impl ReferenceStateMachine for Reference {
                 Told { status: ok(Setting::no(world, *decision, &asked)), ..Told::default() }
             }
             Event::Report { .. } if world.revoked => Told { status: 401, ..Told::default() },
+            // Whoever switched the scope off stopped its reports too.
+            Event::Report { .. } if is_stopped(world) => Told { status: 403, ..Told::default() },
             Event::Report { effect, status } => {
                 let said = Said { word: Word::Agent, status: *status };
                 Told { status: ok(SETTING.report(world, *effect, said)), ..Told::default() }
@@ -269,6 +272,12 @@ impl ReferenceStateMachine for Reference {
     }
 }
 
+/// Whether the live mandate stops the agent altogether.
+fn is_stopped(world: &World) -> bool {
+    let live = &SETTING.mandates[world.mandate[world.version() - 1]];
+    !effective_scopes(SETTING.scopes, live).contains(Scope::ActionRequest)
+}
+
 fn action((place, row): (usize, &Decision)) -> Option<(usize, usize)> {
     match row.kind {
         DecisionKind::Action { body } => Some((place, body)),
@@ -279,7 +288,7 @@ fn action((place, row): (usize, &Decision)) -> Option<(usize, usize)> {
 impl Told {
     /// What the model answers.
     fn of(world: &World, answer: &Answer) -> Self {
-        let outcome = |outcome: procura::domain::Outcome| Some(outcome.as_str().to_owned());
+        let outcome = |outcome: Outcome| Some(outcome.as_str().to_owned());
         match answer {
             Answer::Decided(decided) => Self {
                 status: 200,
@@ -297,7 +306,7 @@ impl Told {
             },
             Answer::NotAgain { clause, .. } => Self {
                 status: 200,
-                outcome: outcome(procura::domain::Outcome::Refuse),
+                outcome: outcome(Outcome::Refuse),
                 clauses: vec![(*clause).to_owned()],
                 has_effect: *clause == "effect.unsettled",
                 ..Self::default()

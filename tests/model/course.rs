@@ -38,6 +38,8 @@ pub(crate) struct Bounds {
     pub(crate) leaps: bool,
     /// Whether the credential is revoked.
     pub(crate) revoked: bool,
+    /// Whether anybody says how effects ended.
+    pub(crate) reports: bool,
 }
 
 /// Everything at one instant.
@@ -368,7 +370,9 @@ impl Model for Service {
             steps.push(Step::Revoke);
         }
         self.people_steps(state, steps);
-        Self::effect_steps(state, steps);
+        if self.course(state).bounds.reports {
+            Self::effect_steps(state, steps);
+        }
         self.time_steps(state, steps);
         let in_flight = |phase: &Phase| matches!(phase, Phase::Waiting { .. } | Phase::Recorded(_));
         if state.crashes < self.course(state).bounds.crashes && state.clients.iter().any(in_flight) {

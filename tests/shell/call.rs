@@ -58,6 +58,7 @@ impl Setting {
         let nothing = Used::default();
         let unread = Standing {
             scopes: self.scopes,
+            principal: self.people[0].by,
             agent: self.agent,
             agent_kind: self.agent_kind,
             mandate: &self.mandates[world.mandate[version - 1]],
