@@ -63,6 +63,8 @@ mod page_in_browser;
 #[cfg(test)]
 mod process;
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
 mod schema;
 #[cfg(test)]
 mod scope;
