@@ -5,6 +5,7 @@ mod body;
 mod calls;
 mod decisions;
 mod enforcement_points;
+mod explain;
 mod gate;
 mod health;
 mod middleware;

@@ -31,6 +31,10 @@ mod enforcement;
 #[cfg(test)]
 mod evidence;
 #[cfg(test)]
+mod explain;
+#[cfg(test)]
+mod files;
+#[cfg(test)]
 mod gate;
 #[cfg(test)]
 mod histories;
