@@ -39,6 +39,8 @@ mod files;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
+mod histories;
+#[cfg(test)]
 mod hours;
 #[cfg(test)]
 mod idempotency;
@@ -69,6 +71,8 @@ mod preview;
 #[cfg(test)]
 mod process;
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
 mod schema;
 #[cfg(test)]
 mod scope;
@@ -76,6 +80,9 @@ mod scope;
 mod server;
 #[cfg(test)]
 mod session;
+#[cfg(test)]
+#[path = "../shell/mod.rs"]
+mod shell;
 #[cfg(test)]
 mod tamper;
 #[cfg(test)]
