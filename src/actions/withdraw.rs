@@ -7,11 +7,12 @@ use super::request::described_again;
 use crate::committer::{Books, Draft, Life};
 use crate::domain::{Chain, CredentialId, Intent, PrincipalId, Scopes};
 use crate::engine::step::{self, AfterChange};
-use crate::engine::{self, Action, Verdict};
+use crate::engine::{self, Action, Approvals, Verdict};
 use crate::evidence::receipt::Kind;
 use crate::storage::approval;
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Turn};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// What the gate would say now to the call behind a decision.
 pub(super) enum Reconsidered {
@@ -92,7 +93,7 @@ fn withdraw_where_due(
         let asked = asked(books, pending, None)?;
         let would_be = match pending.status {
             DecisionStatus::Open => match reconsider(books, pending)? {
-                Reconsidered::Verdict(verdict) => Some(verdict.outcome),
+                Reconsidered::Verdict(verdict) => Some(verdict),
                 Reconsidered::Gone(_) => None,
             },
             // Nothing else is asked again.
@@ -103,16 +104,42 @@ fn withdraw_where_due(
             | DecisionStatus::Used
             | DecisionStatus::Resolved => None,
         };
-        match step::after_narrowing(&asked, || would_be) {
+        match step::after_narrowing(&asked, || would_be.as_ref().map(|verdict| verdict.outcome)) {
             AfterChange::Stays => {}
             AfterChange::AsksAgain => {
                 let (connection, slug) = books.place();
                 approval::forget(connection, slug, pending.id)?;
+                let reason = format!("{reason}: whoever said yes is asked again");
+                end(books, pending, Kind::DecisionWithdraw, DecisionStatus::Open, &reason)?;
             }
-            AfterChange::Withdrawn => withdraw(books, pending, reason)?,
+            AfterChange::Withdrawn => {
+                withdraw(books, pending, reason)?;
+                continue;
+            }
+        }
+        if let Some(verdict) = would_be {
+            ask_for(books, pending, &verdict.approvals())?;
         }
     }
     Ok(())
+}
+
+/// Puts what waits before the people whose yes it takes by what is live now.
+pub(super) fn ask_for(
+    books: &mut Books<'_>,
+    open: &Decision,
+    approvals: &BTreeSet<Approvals>,
+) -> Result<(), Error> {
+    if open.asked_for() != whole(approvals) {
+        let (connection, slug) = books.place();
+        decision::ask_for(connection, slug, open.id, approvals)?;
+    }
+    Ok(())
+}
+
+/// What a verdict asks for; an allow, the principal's own yes: it can still be used.
+pub(super) fn whole(approvals: &BTreeSet<Approvals>) -> BTreeSet<Approvals> {
+    if approvals.is_empty() { [Approvals::own()].into() } else { approvals.clone() }
 }
 
 /// After a revocation: whatever these credentials asked and did not use is taken back.
@@ -144,7 +171,7 @@ pub(super) fn withdraw(
     end(books, decision, Kind::DecisionWithdraw, DecisionStatus::Withdrawn, reason)
 }
 
-/// Records that a decision ended without a person.
+/// Records what became of a decision without a person.
 pub(super) fn end(
     books: &mut Books<'_>,
     decision: &Decision,

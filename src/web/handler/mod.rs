@@ -5,6 +5,7 @@ mod calls;
 mod decision;
 mod decision_page;
 mod mandate;
+mod people;
 mod queue;
 mod reply;
 mod session;

@@ -9,6 +9,7 @@ mod clause;
 mod decision;
 mod frame;
 mod mandate;
+mod people;
 mod problem;
 mod queue;
 mod scope;
@@ -24,6 +25,7 @@ pub use decision::{
 };
 pub use frame::{Frame, Section, Tone, Visitor};
 pub use mandate::{Editor, FaultLine, KnownLine, MandatePage, MandateVersionPage, VersionRow};
+pub use people::{Mine, Needed, People, YesLine};
 pub use problem::ProblemPage;
 pub use queue::{EndedRow, OpenRow, QueuePage};
 pub use scope::{ScopeChoice, choices};
