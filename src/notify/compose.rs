@@ -31,8 +31,7 @@ pub fn decision_opened(
     decision: &Decision,
     url: &str,
 ) -> Result<Mail, StoreError> {
-    let counts_here =
-        |approvals: &Approvals| counts(approvals, decision.principal, person.id, person.roles);
+    let counts_here = |approvals: &Approvals| counts(approvals, decision.principal, person.id, person.roles);
     let words = Words {
         tenant: tenant.as_str(),
         name: person.name.as_str(),

@@ -56,8 +56,9 @@ pub fn of_decisions(
     decisions: impl IntoIterator<Item = DecisionId>,
 ) -> Result<HashMap<DecisionId, Vec<Noted>>, StoreError> {
     let decisions: Vec<String> = decisions.into_iter().map(|id| id.to_string()).collect();
-    let people =
-        principals::tenant.eq(decision_approvals::tenant).and(principals::id.eq(decision_approvals::principal));
+    let people = principals::tenant
+        .eq(decision_approvals::tenant)
+        .and(principals::id.eq(decision_approvals::principal));
     let rows = decision_approvals::table
         .inner_join(principals::table.on(people))
         .filter(

@@ -9,6 +9,8 @@ mod agent;
 #[cfg(test)]
 mod approval;
 #[cfg(test)]
+mod attention;
+#[cfg(test)]
 mod browser;
 #[cfg(test)]
 mod call_log;
@@ -28,6 +30,12 @@ mod documents;
 mod doubt;
 #[cfg(test)]
 mod evidence;
+#[cfg(test)]
+mod four_eyes;
+#[cfg(test)]
+mod four_eyes_pages;
+#[cfg(test)]
+mod four_eyes_turns;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]

@@ -39,7 +39,8 @@ pub(super) async fn approve(
             give_approval(&app, &request, visit.person.clone(), id, shown, seconds).await
         };
         let given = given.await;
-        let said = match given.as_ref().ok().and_then(|decided| decided.pointer("/approvals/more")?.as_u64()) {
+        let said = match given.as_ref().ok().and_then(|decided| decided.pointer("/approvals/more")?.as_u64())
+        {
             None | Some(0) => "approved, for one time".to_owned(),
             Some(1) => "your yes is recorded, and the yes of 1 more person is needed".to_owned(),
             Some(more) => format!("your yes is recorded, and the yes of {more} more people is needed"),

@@ -32,7 +32,8 @@ pub(super) fn people(visit: &Visit, decision: &Decision, given: &[Noted]) -> Opt
             0 => {}
             _ if approvals.roles.is_empty() => needed.push(Needed::Owner),
             count => {
-                let roles = approvals.roles.iter().copied().map(Role::as_str).collect::<Vec<_>>().join(" or ");
+                let roles =
+                    approvals.roles.iter().copied().map(Role::as_str).collect::<Vec<_>>().join(" or ");
                 needed.push(Needed::Holders { count, roles });
             }
         }

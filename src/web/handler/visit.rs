@@ -89,7 +89,8 @@ impl Visit {
     /// How many of these wait for this person, rather than for others after them.
     fn waiting(&self) -> usize {
         let is_mine = |noted: &Noted| noted.given.by == self.person.id;
-        let has_mine = |found: &Decision| self.given.get(&found.id).is_some_and(|all| all.iter().any(is_mine));
+        let has_mine =
+            |found: &Decision| self.given.get(&found.id).is_some_and(|all| all.iter().any(is_mine));
         self.open.iter().filter(|found| !has_mine(found)).count()
     }
 

@@ -1,5 +1,6 @@
 //! A clause of a mandate as a sentence.
 
+use super::bounds;
 use crate::domain::{Country, ExternalName, Label};
 use crate::engine::{
     AmountTest, Clause, Condition, CounterpartyTest, CountryTest, Effect, Otherwise, ResourceTest,
@@ -20,8 +21,12 @@ pub struct ClauseSentence {
     pub intent: String,
     /// When: each condition as a half-sentence, all of which must hold.
     pub conditions: Vec<Shown>,
-    /// What becomes of it when a condition fails, for an allowance with conditions.
+    /// How much and how often an allowance may be used, each a half-sentence.
+    pub limits: Vec<String>,
+    /// What becomes of it when a condition or limit fails, for an allowance that has some.
     pub otherwise: Option<&'static str>,
+    /// Whose yes it takes when it asks, where that is not the principal's own.
+    pub people: Option<String>,
 }
 
 /// What a clause does.
@@ -67,7 +72,9 @@ pub fn sentence(clause: &Clause) -> ClauseSentence {
         verb,
         intent: clause.intent.to_string(),
         conditions: clause.when.iter().map(|condition| display::line(&half_sentence(condition))).collect(),
-        otherwise: otherwise.filter(|_| !clause.when.is_empty()),
+        limits: clause.limits.iter().map(bounds::limit).collect(),
+        otherwise: otherwise.filter(|_| !clause.is_unconditional()),
+        people: clause.approvals.as_ref().map(bounds::people),
     }
 }
 

@@ -4,6 +4,7 @@
 //! whatever an agent or a third party wrote is [`Shown`](crate::web::display::Shown).
 
 mod agents;
+mod bounds;
 mod calls;
 mod clause;
 mod decision;
