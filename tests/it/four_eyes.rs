@@ -20,7 +20,7 @@ both!(
 /// What the tenant tells whoever decides.
 pub(crate) const SENTENCE: &str = "Call the member back on a number you knew before.";
 
-/// A club where refunds are the members' own affair, but the policy wants the yes of others to large ones.
+/// A club where refunds are the members' own affair, but the policy wants the yes of others to those of orders.
 pub(crate) struct Club {
     pub(crate) server: Server,
     pub(crate) member: Client,
@@ -31,11 +31,11 @@ pub(crate) struct Club {
     pub(crate) carl: Client,
 }
 
-/// A policy that asks for these approvals of refunds above 1000 EUR.
+/// A policy that asks for these approvals of refunds of orders.
 pub(crate) fn asking_for(approvals: &Value) -> Value {
     json!({"clauses": [{
-        "id": "P-001", "title": "large refunds", "intent": "payments.refund", "effect": "escalate",
-        "when": {"amount": {"at_least": {"value": "1000.00", "currency": "EUR"}}},
+        "id": "P-001", "title": "refunds of orders", "intent": "payments.refund", "effect": "escalate",
+        "when": {"resource": {"prefix": "order:"}},
         "approvals": approvals, "obligation": SENTENCE,
     }]})
 }
@@ -192,7 +192,7 @@ fn only_the_principal_and_those_with_the_role_see_it(db: Db) {
     for euros in ["2000.00", "2001.00", "2002.00"] {
         his.evaluate(&refund(euros)).expect_outcome("escalate");
     }
-    his.evaluate(&refund("20.00")).expect_outcome("escalate");
+    his.evaluate(&json!({"intent": "unheard.of"})).expect_outcome("escalate");
     let first = club.carl.get("/v1/decisions?limit=3").expect(200);
     let rest =
         club.carl.get(&format!("/v1/decisions?limit=3&cursor={}", first["next_cursor"].as_str().unwrap()));

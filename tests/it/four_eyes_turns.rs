@@ -19,6 +19,11 @@ both!(
     two_who_say_yes_at_once_are_two,
 );
 
+/// A refund that the policy has nothing to say to.
+fn booking(number: u8, euros: &str) -> Value {
+    with(&refund(euros), "resource", format!("booking:{number}"))
+}
+
 fn a_request_that_expires_half_approved_is_over(db: Db) {
     let club = club(db, &two());
     let decision = club.ask();
@@ -48,7 +53,7 @@ fn an_approval_counts_from_the_yes_that_completes_it(db: Db) {
 }
 
 fn nothing_is_approved_or_used_once_the_credential_is_over(db: Db) {
-    let club = club(db, &two());
+    let mut club = club(db, &two());
     let half = club.ask();
     let other = with(&club.action, "resource", "order:2");
     let whole = club.agent.evaluate(&other).expect_outcome("escalate");
@@ -64,6 +69,9 @@ fn nothing_is_approved_or_used_once_the_credential_is_over(db: Db) {
         91 * 24 * HOUR,
         &format!("id = '{}'", club.agent.credential),
     );
+    // What a credential's end is never changes, and is kept in memory.
+    club.server.kill();
+    club.server.serve();
     let problem = club.carl.approve(&half).expect_problem(409);
     assert!(problem["detail"].as_str().unwrap().contains("credential"), "{problem}");
     assert_eq!(club.shown(&half)["status"], "withdrawn");
@@ -102,13 +110,13 @@ fn narrowing_forgets_half_a_yes_and_withdraws_a_whole_one(db: Db) {
 
 fn a_policy_that_asks_for_more_people_puts_what_waits_before_them(db: Db) {
     let club = club(db, &two());
-    let small = refund("500.00");
+    let small = booking(1, "500.00");
     club.member.put_mandate(&refunds_up_to("100.00"));
     let ask = |action: &Value| {
         let answer = club.agent.evaluate(action).expect_outcome("escalate");
         answer["decision"]["id"].as_str().unwrap().to_owned()
     };
-    let (given, open) = (ask(&small), ask(&with(&small, "resource", "order:2")));
+    let (given, open) = (ask(&small), ask(&booking(2, "500.00")));
     club.member.approve(&given).expect(200);
     club.cleo.get(&format!("/v1/decisions/{open}")).expect_problem(404);
     let mut policy = asking_for(&json!({"roles": ["compliance"]}));
@@ -135,21 +143,21 @@ fn a_yes_that_what_decides_now_finds_too_little_is_not_used(db: Db) {
         "limits": [{"count": 1, "per": "24 hours"}], "approvals": {"roles": ["compliance"]}});
     let credential = json!({"label": "2", "scopes": ACTING_SCOPES, "clauses": [clause]});
     let agent = Agent::with_credential(&club.member, &club.agent.id, &credential);
-    let action = refund("500.00");
+    let action = booking(1, "500.00");
     let answer = agent.evaluate(&action).expect_outcome("escalate");
     let decision = answer["decision"]["id"].as_str().unwrap();
     assert_eq!(club.member.approve(decision).expect(200)["status"], "approved", "hers is enough so far");
-    agent.evaluate(&refund("5.00")).expect_outcome("allow");
+    agent.evaluate(&booking(3, "5.00")).expect_outcome("allow");
     let used = agent.evaluate(&with(&action, "decision", decision));
     used.expect_outcome("refuse");
     assert!(used.names("approval.incomplete"), "{}", used.text);
     // The same of what is still open: the next ask puts it before compliance.
-    let other = with(&action, "resource", "order:2");
+    let other = booking(2, "500.00");
     let fresh = json!({"label": "3", "scopes": ACTING_SCOPES, "clauses": [credential["clauses"][0]]});
     let agent = Agent::with_credential(&club.member, &club.agent.id, &fresh);
     let answer = agent.evaluate(&other).expect_outcome("escalate");
     let path = format!("/v1/decisions/{}", answer["decision"]["id"].as_str().unwrap());
-    agent.evaluate(&refund("5.00")).expect_outcome("allow");
+    agent.evaluate(&booking(3, "5.00")).expect_outcome("allow");
     club.cleo.get(&path).expect_problem(404);
     agent.evaluate(&other).expect_outcome("escalate");
     assert_eq!(more(&club.cleo.get(&path).expect(200)), 1);

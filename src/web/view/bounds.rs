@@ -68,6 +68,9 @@ mod tests {
                 "once for each resource",
             ]
         );
-        assert_eq!(people(clause.approvals.as_ref().unwrap()), "2 people with the role compliance or operator");
+        assert_eq!(
+            people(clause.approvals.as_ref().unwrap()),
+            "2 people with the role compliance or operator"
+        );
     }
 }
