@@ -3,16 +3,15 @@
 use super::Error;
 use super::evaluate::asked;
 use super::judge::judge;
-use super::request::described_again;
+use super::request::{self, described_again};
 use crate::committer::{Books, Draft, Life};
 use crate::domain::{Chain, CredentialId, Intent, PrincipalId, Scopes};
 use crate::engine::step::{self, AfterChange};
-use crate::engine::{self, Action, Approvals, Verdict};
+use crate::engine::{self, Approvals, Verdict};
 use crate::evidence::receipt::Kind;
 use crate::storage::approval;
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Turn};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
 /// What the gate would say now to the call behind a decision.
 pub(super) enum Reconsidered {
@@ -39,7 +38,7 @@ pub(super) fn reconsider(books: &mut Books<'_>, decision: &Decision) -> Result<R
         return Ok(Reconsidered::Gone("its content was erased"));
     };
     let action = match standing.catalogue.catalogue.get(&described.intent) {
-        None => Action::described(&described),
+        None => request::action(&described, request::enforcement_point(&input)),
         Some(entry) => match engine::derive(entry, &described) {
             Ok(action) => action,
             Err(_) => return Ok(Reconsidered::Gone("the catalogue no longer accepts its arguments")),
@@ -91,7 +90,7 @@ fn withdraw_where_due(
 ) -> Result<(), Error> {
     for pending in undecided.iter().filter(|pending| pending.kind == DecisionKind::Action) {
         let asked = asked(books, pending, None)?;
-        let would_be = match pending.status {
+        let now_said = match pending.status {
             DecisionStatus::Open => match reconsider(books, pending)? {
                 Reconsidered::Verdict(verdict) => Some(verdict),
                 Reconsidered::Gone(_) => None,
@@ -104,7 +103,7 @@ fn withdraw_where_due(
             | DecisionStatus::Used
             | DecisionStatus::Resolved => None,
         };
-        match step::after_narrowing(&asked, || would_be.as_ref().map(|verdict| verdict.outcome)) {
+        match step::after_narrowing(&asked, || now_said.as_ref().map(|verdict| verdict.outcome)) {
             AfterChange::Stays => {}
             AfterChange::AsksAgain => {
                 let (connection, slug) = books.place();
@@ -117,29 +116,25 @@ fn withdraw_where_due(
                 continue;
             }
         }
-        if let Some(verdict) = would_be {
-            ask_for(books, pending, &verdict.approvals())?;
+        if let Some(verdict) = now_said {
+            ask_others(books, pending, &verdict)?;
         }
     }
     Ok(())
 }
 
-/// Puts what waits before the people whose yes it takes by what is live now.
-pub(super) fn ask_for(
-    books: &mut Books<'_>,
-    open: &Decision,
-    approvals: &BTreeSet<Approvals>,
-) -> Result<(), Error> {
-    if open.asked_for() != whole(approvals) {
+/// Puts an open decision before those whose yes it takes now, if that has changed.
+pub(super) fn ask_others(books: &mut Books<'_>, pending: &Decision, verdict: &Verdict) -> Result<(), Error> {
+    let mut asked_for = verdict.approvals();
+    if asked_for.is_empty() {
+        // It would now be allowed, and the yes may still be used: the principal's is enough.
+        asked_for.insert(Approvals::own());
+    }
+    if asked_for != pending.asked_for() {
         let (connection, slug) = books.place();
-        decision::ask_for(connection, slug, open.id, approvals)?;
+        decision::ask_for(connection, slug, pending.id, &asked_for)?;
     }
     Ok(())
-}
-
-/// What a verdict asks for; an allow, the principal's own yes: it can still be used.
-pub(super) fn whole(approvals: &BTreeSet<Approvals>) -> BTreeSet<Approvals> {
-    if approvals.is_empty() { [Approvals::own()].into() } else { approvals.clone() }
 }
 
 /// After a revocation: whatever these credentials asked and did not use is taken back.

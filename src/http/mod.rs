@@ -5,6 +5,7 @@ mod body;
 mod calls;
 mod decision_shown;
 mod decisions;
+mod enforcement_points;
 mod gate;
 mod health;
 mod middleware;

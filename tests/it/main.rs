@@ -29,6 +29,8 @@ mod documents;
 #[cfg(test)]
 mod doubt;
 #[cfg(test)]
+mod enforcement;
+#[cfg(test)]
 mod evidence;
 #[cfg(test)]
 mod four_eyes;
@@ -44,6 +46,8 @@ mod hours;
 mod idempotency;
 #[cfg(test)]
 mod isolation;
+#[cfg(test)]
+mod limits;
 #[cfg(test)]
 mod log;
 #[cfg(test)]

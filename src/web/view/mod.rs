@@ -7,6 +7,7 @@ mod agents;
 mod bounds;
 mod calls;
 mod clause;
+mod condition;
 mod decision;
 mod frame;
 mod mandate;
