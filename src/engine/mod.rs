@@ -22,6 +22,7 @@ mod compare;
 mod condition;
 mod decide;
 mod document;
+mod explain;
 mod hours;
 mod implies;
 mod labels;
@@ -62,6 +63,7 @@ pub use document::{
     MandateDocument, Obligation, Otherwise, Owner, PolicyDocument, ResourceTest, RuleSet, Unlisted,
     Unregistered, Validity,
 };
+pub use explain::{Explanation, Shown, explain};
 pub use hours::{DaysOfWeek, Hours, Minute};
 pub use labels::{Labels, check_labels};
 pub use limit::{Book, BookName, BookOwner, BookUse, Bound, Counted, Each, Limit, Period, Reservation, Used};

@@ -33,6 +33,10 @@ mod enforcement;
 #[cfg(test)]
 mod evidence;
 #[cfg(test)]
+mod explain;
+#[cfg(test)]
+mod files;
+#[cfg(test)]
 mod four_eyes;
 #[cfg(test)]
 mod four_eyes_pages;

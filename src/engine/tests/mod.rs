@@ -3,11 +3,13 @@
 #![expect(clippy::needless_pass_by_value, reason = "`json!` literals read best as arguments")]
 
 mod carried;
+mod cedar;
 mod comparisons;
 mod conditions;
 mod decisions;
 mod derivations;
 mod documents;
+mod explanations;
 mod generate;
 mod laws;
 mod limits;
