@@ -11,6 +11,8 @@ mod agent;
 #[cfg(test)]
 mod approval;
 #[cfg(test)]
+mod attention;
+#[cfg(test)]
 mod browser;
 #[cfg(test)]
 mod call_log;
@@ -36,6 +38,12 @@ mod evidence;
 mod explain;
 #[cfg(test)]
 mod files;
+#[cfg(test)]
+mod four_eyes;
+#[cfg(test)]
+mod four_eyes_pages;
+#[cfg(test)]
+mod four_eyes_turns;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
