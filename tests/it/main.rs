@@ -27,6 +27,8 @@ mod documents;
 #[cfg(test)]
 mod doubt;
 #[cfg(test)]
+mod evasion;
+#[cfg(test)]
 mod evidence;
 #[cfg(test)]
 mod gate;
@@ -56,6 +58,8 @@ mod page_forms;
 mod page_in_browser;
 #[cfg(test)]
 mod process;
+#[cfg(test)]
+mod scenarios;
 #[cfg(test)]
 mod schema;
 #[cfg(test)]
