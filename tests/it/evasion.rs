@@ -12,7 +12,7 @@ use crate::client::{Client, Reply};
 use crate::database::{Db, both};
 use crate::scenarios::script::{read_yaml, yaml_files};
 use crate::scenarios::stage::{points_to, put_entry};
-use crate::server::{Server, TENANT};
+use crate::server::Server;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

@@ -173,7 +173,10 @@ impl<'a> Stage<'a> {
             }
             Step::Advance(time) => super::clock::advance(&self.house.enter(), &self.company.company, time),
             Step::Happened(edge) => super::clock::happened(&self.house.enter(), &self.company.company, edge),
-            Step::Restart(_) => self.house.restart(),
+            Step::Restart(really) => {
+                assert!(*really, "a restart that is none");
+                self.house.restart();
+            }
         }
     }
 
@@ -203,9 +206,14 @@ impl<'a> Stage<'a> {
                 self.points[point].clone()
             }
         };
-        let send = |_| match &ask.key {
-            None => client.evaluate(&body),
-            Some(key) => client.evaluate_once(key, &body),
+        // Of several at once each may be told apart by its number.
+        let body = body.to_string();
+        let send = |number: usize| {
+            let body = serde_json::from_str(&body.replace("{n}", &number.to_string())).unwrap();
+            match &ask.key {
+                None => client.evaluate(&body),
+                Some(key) => client.evaluate_once(key, &body),
+            }
         };
         let replies = in_parallel(ask.at_once.unwrap_or(1), send);
         self.check_answers(ask, &replies);
@@ -275,9 +283,8 @@ impl<'a> Stage<'a> {
         let asked = self.found(&report.ask);
         let effect = effect_of(asked);
         let by = report.by.as_ref().unwrap_or(&asked.by);
-        let reporter = self.points.get(by).cloned().unwrap_or_else(|| self.agent(by).client());
         let body = json!({"status": report.status});
-        let answer = reporter.post(&format!("/v1/effects/{effect}/outcome"), &body);
+        let answer = self.caller(by).post(&format!("/v1/effects/{effect}/outcome"), &body);
         let answer = answer.expect(report.answer.unwrap_or(200));
         if report.answer.is_none_or(|status| status == 200) {
             assert_eq!(answer["status"], **report.becomes.as_ref().unwrap_or(&report.status), "{answer}");
@@ -288,7 +295,7 @@ impl<'a> Stage<'a> {
         let _up = self.house.enter();
         let decision = self.decision(&decide.ask);
         let path = format!("/v1/decisions/{decision}");
-        let person = decide.by.as_ref().map_or(&self.member, |name| &self.people[name]);
+        let person = decide.by.as_ref().map_or(&self.member, |name| self.caller(name));
         let mut body = if verb == "approve" {
             json!({"input_hash": self.member.get(&path).expect(200)["input_hash"]})
         } else {
@@ -374,6 +381,11 @@ impl<'a> Stage<'a> {
 
     fn agent(&self, name: &str) -> &Agent {
         self.agents.get(name).unwrap_or_else(|| panic!("no agent `{name}`"))
+    }
+
+    /// A colleague, an enforcement point or an agent, by name.
+    fn caller(&self, name: &str) -> &Client {
+        self.people.get(name).or_else(|| self.points.get(name)).unwrap_or_else(|| self.agent(name))
     }
 
     fn found(&self, ask: &str) -> &Asked {
