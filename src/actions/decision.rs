@@ -2,12 +2,14 @@
 
 use super::Error;
 use super::caller::Person;
+use super::evaluate::asked;
 use super::mandate;
 use super::recording::Content;
 use super::request::described_again;
 use super::withdraw::{self, Reconsidered, reconsider};
 use crate::committer::{Books, Draft};
-use crate::domain::{Chain, DecisionId, Duration, Hash, Malformed, Outcome};
+use crate::domain::{Chain, DecisionId, Duration, Hash, Malformed};
+use crate::engine::step::{self, Given, Word, Yes};
 use crate::engine::{Change, Clause, Effect as ClauseEffect, compare};
 use crate::evidence::receipt::Kind;
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Turn};
@@ -15,6 +17,7 @@ use crate::storage::effect::{self, EffectStatus};
 use crate::storage::known;
 use crate::storage::principal::PasswordSetBy;
 use crate::storage::receipt::StoredReceipt;
+use crate::storage::{approval, book};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -75,24 +78,48 @@ pub fn approve(
             return Ok(Approved::Withdrawn { reason: reason.to_owned() });
         }
     };
-    if verdict.outcome == Outcome::Refuse {
-        withdraw::withdraw(books, &open, "the answer would now be refuse")?;
-        let reason = format!(
-            "the answer would now be refuse ({}): {}",
-            verdict.clauses().join(", "),
-            verdict.reason()
-        );
-        return Ok(Approved::Withdrawn { reason });
-    }
     let now = books.now();
-    let until = now.plus(lifetime);
-    let turn = Turn::Approved { by: person.id, until };
+    let asked = asked(books, &open, None)?;
+    let given = Given { by: person.id, roles: person.roles };
+    let more = match step::approve(&asked, &verdict, given, now) {
+        Yes::Completes => 0,
+        Yes::Counts { more } => more,
+        Yes::Withdraws => {
+            withdraw::withdraw(books, &open, "the answer would now be refuse")?;
+            let reason = format!(
+                "the answer would now be refuse ({}): {}",
+                verdict.clauses().join(", "),
+                verdict.reason()
+            );
+            return Ok(Approved::Withdrawn { reason });
+        }
+        Yes::DoesNotCount => {
+            return Err(Error::Forbidden(format!("decision `{id}` asks for the yes of other people")));
+        }
+        Yes::AlreadyGiven => {
+            return Err(Error::Conflict(format!(
+                "decision `{id}` has your yes already, and waits for others"
+            )));
+        }
+        Yes::Over(status) => {
+            return Err(Error::Conflict(format!("decision `{id}` is {status}, no longer open")));
+        }
+    };
     let (connection, slug) = books.place();
-    if !decision::turn(connection, slug, id, DecisionStatus::Open, &turn, now)? {
-        return Err(Error::Conflict(format!("decision `{id}` was decided at this moment by somebody else")));
-    }
-    learn_counterparties(books, &open)?;
-    let mut output = json!({"status": DecisionStatus::Approved.as_str(), "approved_until": until});
+    approval::insert(connection, slug, id, &given, now)?;
+    let mut output = if more == 0 {
+        let until = now.plus(lifetime);
+        let turn = Turn::Approved { by: person.id, until };
+        if !decision::turn(connection, slug, id, DecisionStatus::Open, &turn, now)? {
+            return Err(decided_meanwhile(id));
+        }
+        if asked.given.iter().chain([&given]).any(|given| given.by == open.principal) {
+            learn_counterparties(books, &open)?;
+        }
+        json!({"status": DecisionStatus::Approved.as_str(), "approved_until": until})
+    } else {
+        json!({"status": DecisionStatus::Open.as_str(), "more": more})
+    };
     if person.password_set_by == Some(PasswordSetBy::Operator)
         && let Some(members) = output.as_object_mut()
     {
@@ -102,12 +129,17 @@ pub fn approve(
         "kind": Kind::DecisionApprove.as_str(),
         "tenant": books.slug(),
         "principal": person.id,
+        "roles": person.roles,
         "decision": id,
         "shown": shown,
         "session_signed_in_at": person.signed_in_at,
     });
     let stored = record(books, person, &open, Kind::DecisionApprove, input, output, None)?;
     Ok(Approved::Given(Box::new(Decided { decision: again(books, id)?, stored })))
+}
+
+fn decided_meanwhile(id: DecisionId) -> Error {
+    Error::Conflict(format!("decision `{id}` was decided at this moment by somebody else"))
 }
 
 /// Says no, and with `narrow` adds a clause to the person's mandate so that the like is not asked again.
@@ -118,12 +150,19 @@ pub fn decline(
     reason: Option<&str>,
     narrow: Option<Clause>,
 ) -> Result<Decided, Error> {
-    let open = open_decision(books, person, id, DecisionKind::Action)?;
+    let open = open_decision(books, person, id, DecisionKind::Action).or_else(|error| match error {
+        Error::Conflict(_) => open_decision(books, person, id, DecisionKind::Attention).map_err(|_| error),
+        error => Err(error),
+    })?;
+    if narrow.is_some() && open.principal != person.id {
+        let detail = "the mandate is another person's: only its principal narrows it";
+        return Err(Malformed::at("/narrow", detail).into());
+    }
     let now = books.now();
     let (connection, slug) = books.place();
     let turn = Turn::Declined { by: person.id, reason };
     if !decision::turn(connection, slug, id, DecisionStatus::Open, &turn, now)? {
-        return Err(Error::Conflict(format!("decision `{id}` was decided at this moment by somebody else")));
+        return Err(decided_meanwhile(id));
     }
     let mut content = Content::default();
     let mut input = json!({
@@ -180,11 +219,8 @@ pub fn resolve(
     reference: Option<&str>,
 ) -> Result<Decided, Error> {
     person.require_session(books)?;
-    match status {
-        EffectStatus::Done | EffectStatus::Failed => {}
-        EffectStatus::Claimed | EffectStatus::Unknown => {
-            return Err(Malformed::at("/status", format!("`{status}` is no ending: done or failed")).into());
-        }
+    if step::report(EffectStatus::Unknown, status, false, Word::Person).is_none() {
+        return Err(Malformed::at("/status", format!("`{status}` is no ending: done or failed")).into());
     }
     let open = open_decision(books, person, id, DecisionKind::Effect)?;
     let Some(effect) = open.effect else { return Err(Error::NotFound("effect")) };
@@ -206,9 +242,12 @@ pub fn resolve(
     if !effect::turn(connection, slug, effect, EffectStatus::Unknown, status, Some(&reported), now)? {
         return Err(Error::Conflict(format!("effect `{effect}` is not unknown any more")));
     }
+    if step::releases(status) {
+        book::release(connection, slug, open.log_index, now)?;
+    }
     let turn = Turn::Resolved { by: person.id, reason: None };
     if !decision::turn(connection, slug, id, DecisionStatus::Open, &turn, now)? {
-        return Err(Error::Conflict(format!("decision `{id}` was decided at this moment by somebody else")));
+        return Err(decided_meanwhile(id));
     }
     let output = json!({"status": DecisionStatus::Resolved.as_str(), "effect_status": status.as_str()});
     let stored = record(books, person, &open, Kind::DecisionResolve, input, output, content.finish())?;
@@ -225,19 +264,22 @@ fn open_decision(
     let now = books.now();
     let (connection, slug) = books.place();
     let found = decision::find(connection, slug, id)?
-        .filter(|decision| decision.principal == person.id)
+        .filter(|decision| decision.is_seen_by(person.id, person.roles))
         .ok_or(Error::NotFound("decision"))?;
     if found.kind != kind {
-        return Err(Error::Conflict(match kind {
-            DecisionKind::Action => format!("decision `{id}` asks how an effect ended: resolve it"),
-            DecisionKind::Effect => format!("decision `{id}` is about an action: approve or decline it"),
+        return Err(Error::Conflict(match found.kind {
+            DecisionKind::Action => format!("decision `{id}` is about an action: approve or decline it"),
+            DecisionKind::Effect => format!("decision `{id}` asks how an effect ended: resolve it"),
+            DecisionKind::Attention => {
+                format!("decision `{id}` says that an agent asks too much: decline it to close it")
+            }
         }));
     }
     if found.status != DecisionStatus::Open {
         let why = found.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
         return Err(Error::Conflict(format!("decision `{id}` is {}, no longer open{why}", found.status)));
     }
-    if kind == DecisionKind::Action && found.expires_at <= now {
+    if kind != DecisionKind::Effect && found.expires_at <= now {
         return Err(Error::Conflict(format!("decision `{id}` expired at {}", found.expires_at)));
     }
     Ok(found)

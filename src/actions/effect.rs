@@ -5,12 +5,15 @@ use super::caller::AgentCaller;
 use super::recording::Content;
 use crate::committer::{Books, Draft, Life};
 use crate::domain::{Chain, DecisionId, Duration, EffectId, Malformed};
+use crate::engine::step::{self, Word};
 use crate::evidence::canonical;
 use crate::evidence::receipt::Kind;
+use crate::storage::book;
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus};
 use crate::storage::effect::{self, Effect, EffectStatus};
 use crate::storage::receipt::StoredReceipt;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How long an uncertain effect waits in the queue; it never expires into an ending by itself.
@@ -57,30 +60,20 @@ pub fn report(
     if found.reported.as_deref() == Some(&said) {
         return Ok(Reported { effect: found, stored: None });
     }
-    match found.status {
-        EffectStatus::Claimed => {}
-        EffectStatus::Done | EffectStatus::Failed | EffectStatus::Unknown => {
-            return Err(Error::Conflict(match &found.reported {
-                Some(_) => format!("effect `{id}` is {} and was reported on differently", found.status),
-                None => {
-                    format!("effect `{id}` is {}: nobody reported on it by {}", found.status, found.report_by)
-                }
-            }));
-        }
-    }
-    // An agent's own word does not release what cannot be taken back.
-    let status = match report.status {
-        EffectStatus::Failed if found.attested => EffectStatus::Unknown,
-        status @ (EffectStatus::Claimed
-        | EffectStatus::Done
-        | EffectStatus::Failed
-        | EffectStatus::Unknown) => status,
+    let Some(status) = step::report(found.status, report.status, found.attested, Word::Agent) else {
+        return Err(Error::Conflict(match &found.reported {
+            Some(_) => format!("effect `{id}` is {} and was reported on differently", found.status),
+            None => {
+                format!("effect `{id}` is {}: nobody reported on it by {}", found.status, found.report_by)
+            }
+        }));
     };
     let now = books.now();
     let (connection, slug) = books.place();
     if !effect::turn(connection, slug, id, EffectStatus::Claimed, status, Some(&said), now)? {
         return Err(Error::Conflict(format!("effect `{id}` was reported on at this moment")));
     }
+    release(books, &found, status)?;
     let mut content = Content::default();
     let input = json!({
         "kind": Kind::EffectOutcome.as_str(),
@@ -113,6 +106,16 @@ pub(super) fn overdue(books: &mut Books<'_>, found: &Effect) -> Result<(), Error
         "report_by": found.report_by,
     });
     record(books, found, EffectStatus::Unknown, input, None).map(|_| ())
+}
+
+/// Gives back what the allow took from the books, where the ending says that nothing happened.
+pub(super) fn release(books: &mut Books<'_>, effect: &Effect, ending: EffectStatus) -> Result<(), Error> {
+    if step::releases(ending) {
+        let now = books.now();
+        let (connection, slug) = books.place();
+        book::release(connection, slug, effect.log_index, now)?;
+    }
+    Ok(())
 }
 
 /// Records an effect's turn; an uncertain one becomes a decision that a person resolves.
@@ -156,6 +159,8 @@ fn record(
             approved_until: None,
             reason: None,
             used_index: None,
+            asks: 1,
+            approvals: BTreeSet::new(),
         };
         let (connection, slug) = books.place();
         decision::insert(connection, slug, &opened)?;

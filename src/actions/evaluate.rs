@@ -3,22 +3,22 @@
 use super::Error;
 use super::answer::{Answer, Links};
 use super::caller::Presented;
+use super::judge::{Judged, judge, reserve};
 use super::recording::Content;
 use super::replay::{self, Replayed};
-use super::request;
+use super::{queue, request};
 use crate::committer::{Books, Draft, Life, Standing};
-use crate::domain::{
-    CredentialId, DecisionId, Duration, EffectId, Hash, Malformed, Outcome, Scope, Timestamp,
-};
-use crate::engine::{self, Action, Described, OutcomeFrom, Verdict};
+use crate::domain::{DecisionId, Duration, EffectId, Hash, Malformed, Outcome, Scope};
+use crate::engine::step::{self, Asked, Queue, QueueUse, Settled};
+use crate::engine::{self, Action, Approvals, Described, OutcomeFrom};
 use crate::evidence::receipt::Kind;
-use crate::notify::compose::{self, MailSettings};
-use crate::storage::decision::{Decision, DecisionKind, DecisionStatus, Turn};
+use crate::notify::compose::MailSettings;
+use crate::storage::decision::{Decision, DecisionKind, DecisionStatus};
 use crate::storage::effect::{Effect, EffectStatus};
 use crate::storage::idempotency::Answered;
 use crate::storage::receipt::StoredReceipt;
-use crate::storage::{decision, effect, idempotency, outbox, principal};
-use serde_json::{Value, json};
+use crate::storage::{approval, decision, effect, idempotency};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// How long a decision waits for a person.
@@ -27,11 +27,6 @@ pub const DECISION_LIFETIME: Duration = Duration::hours(24);
 pub const REPORT_WITHIN: Duration = Duration::hours(24);
 /// How long idempotency keys are kept.
 pub const KEY_LIFETIME: Duration = Duration::hours(48);
-/// How many decisions one agent may have open.
-pub const OPEN_DECISIONS: u64 = 20;
-/// How many decisions one agent may open in an hour.
-pub const ESCALATIONS_AN_HOUR: u64 = 60;
-
 /// A call of the gate, parsed.
 #[derive(Debug)]
 pub struct Call {
@@ -55,11 +50,47 @@ pub fn evaluate(books: &mut Books<'_>, call: &Call) -> Result<Answer, Error> {
         return answer_again(books, call, &standing, &replayed);
     }
     let action = facts(&standing, call)?;
+    let judged = judge(books, &standing, call.presented.scopes, &action)?;
+    let named = named_decision(books, call, request_hash)?;
     let now = books.now();
-    let clauses: Vec<_> = standing.clauses.iter().collect();
-    let verdict = engine::decide(&standing.view(&clauses, call.presented.scopes), &action, now);
-    let settled = settle(books, call, &standing, verdict, request_hash)?;
-    record(books, call, &standing, &action, &settled, request_hash)
+    let mut looked = None;
+    let settled = step::settle(
+        judged.verdict.clone(),
+        named.as_ref().map(|(asked, found)| (asked, found.clone())),
+        now,
+        || {
+            let queue = queue(books, call, &standing, request_hash)?;
+            looked = Some(json!({
+                "same": queue.same.as_ref().map(|same: &Decision| same.id),
+                "open": queue.open,
+                "recent": queue.recent,
+            }));
+            Ok::<_, Error>(queue)
+        },
+    )?;
+    let mut course = Map::new();
+    if let Some((asked, _)) = &named {
+        course.insert("asked".into(), decision_state(asked));
+    }
+    if let Some(looked) = looked {
+        course.insert("queue".into(), looked);
+    }
+    record(
+        books,
+        &Evaluated { call, standing: &standing, action: &action, judged, settled, course, request_hash },
+    )
+}
+
+/// Everything that an answer was made of.
+struct Evaluated<'a> {
+    call: &'a Call,
+    standing: &'a Standing,
+    action: &'a Action,
+    judged: Judged,
+    settled: Settled<Decision>,
+    /// What the queue looked like, for the input document.
+    course: Map<String, Value>,
+    request_hash: Hash,
 }
 
 /// What must hold before the engine is asked: the credential lives, carries the scope, and is who the call says.
@@ -116,162 +147,105 @@ fn facts(standing: &Standing, call: &Call) -> Result<Action, Error> {
     Ok(action)
 }
 
-/// A verdict with what approvals and budgets make of it.
-struct Settled {
-    outcome: Outcome,
-    clauses: Vec<String>,
-    reason: String,
-    decision: DecisionUse,
-}
-
-/// What a call has to do with the queue.
-enum DecisionUse {
-    /// Nothing.
-    None,
-    /// It opens a decision.
-    Open,
-    /// It asks again about one that is still open.
-    Pending(Box<Decision>),
-    /// It uses the person's yes.
-    Approved(DecisionId),
-}
-
-fn settle(
+/// The decision that the call names, as it stands.
+fn named_decision(
     books: &mut Books<'_>,
     call: &Call,
-    standing: &Standing,
-    verdict: Verdict,
     request_hash: Hash,
-) -> Result<Settled, Error> {
-    let settled = |verdict: &Verdict, decision| Settled {
-        outcome: verdict.outcome,
-        clauses: verdict.clauses(),
-        reason: verdict.reason(),
-        decision,
-    };
-    let refused = |clause: &str, reason: String| Settled {
-        outcome: Outcome::Refuse,
-        clauses: vec![clause.to_owned()],
-        reason,
-        decision: DecisionUse::None,
-    };
-    if verdict.outcome == Outcome::Refuse {
-        return Ok(settled(&verdict, DecisionUse::None));
-    }
-    if let Some(id) = call.described.decision {
-        return match approval(books, call.presented.credential, id, request_hash)? {
-            Approval::Good => {
-                let verdict = engine::permit_with_approval(verdict);
-                Ok(settled(&verdict, DecisionUse::Approved(id)))
-            }
-            Approval::Pending(decision) => match verdict.outcome {
-                Outcome::Escalate => Ok(settled(&verdict, DecisionUse::Pending(decision))),
-                Outcome::Allow | Outcome::Refuse => Ok(settled(&verdict, DecisionUse::None)),
-            },
-            Approval::Bad { clause, reason } => Ok(refused(clause, reason)),
-        };
-    }
-    if verdict.outcome == Outcome::Allow {
-        return Ok(settled(&verdict, DecisionUse::None));
-    }
-    let hour_ago = books.now().minus(Duration::hours(1));
+) -> Result<Option<(Asked, Decision)>, Error> {
+    let Some(id) = call.described.decision else { return Ok(None) };
     let (connection, slug) = books.place();
-    let (open, recent) = decision::count_of_agent(connection, slug, standing.agent.id, hour_ago)?;
-    if open >= OPEN_DECISIONS {
-        return Ok(refused(
-            "attention-budget",
-            format!("{open} decisions of this agent are open, {OPEN_DECISIONS} may be"),
-        ));
-    }
-    if recent >= ESCALATIONS_AN_HOUR {
-        let reason =
-            format!("{recent} decisions opened by this agent within an hour, {ESCALATIONS_AN_HOUR} may be");
-        return Ok(refused("attention-budget", reason));
-    }
-    Ok(settled(&verdict, DecisionUse::Open))
-}
-
-/// What a decision named in a call is worth.
-enum Approval {
-    Good,
-    Pending(Box<Decision>),
-    Bad { clause: &'static str, reason: String },
-}
-
-fn approval(
-    books: &mut Books<'_>,
-    credential: CredentialId,
-    id: DecisionId,
-    request_hash: Hash,
-) -> Result<Approval, Error> {
-    let now = books.now();
-    let (connection, slug) = books.place();
-    let found = decision::find(connection, slug, id)?.filter(|decision| decision.credential == credential);
+    let found =
+        decision::find(connection, slug, id)?.filter(|found| found.credential == call.presented.credential);
     let Some(found) = found else {
         return Err(Malformed::at("/decision", format!("`{id}` is not a decision of this credential")).into());
     };
-    if found.request_hash != Some(request_hash) {
-        let reason = "the decision is about another request: every member must be as it was asked".to_owned();
-        return Ok(Approval::Bad { clause: "approval.mismatch", reason });
-    }
-    let bad = |clause, reason: &str| Ok(Approval::Bad { clause, reason: reason.to_owned() });
-    match found.status {
-        DecisionStatus::Open if found.expires_at <= now => bad("approval.expired", "nobody decided in time"),
-        DecisionStatus::Open => Ok(Approval::Pending(Box::new(found))),
-        DecisionStatus::Approved if found.approved_until.is_some_and(|until| now < until) => {
-            Ok(Approval::Good)
-        }
-        DecisionStatus::Approved | DecisionStatus::Expired => bad("approval.expired", "the approval is over"),
-        DecisionStatus::Used => bad("approval.used", "the approval was used; it was good for one call"),
-        DecisionStatus::Declined => bad("approval.declined", "the person declined"),
-        DecisionStatus::Withdrawn => bad("approval.withdrawn", "the decision was withdrawn"),
-        DecisionStatus::Resolved => bad("approval.mismatch", "the decision was about an effect's ending"),
-    }
+    let asked = asked(books, &found, Some(request_hash))?;
+    Ok(Some((asked, found)))
 }
 
-/// Writes the answer's receipt and everything that stands or falls with it.
-fn record(
+/// A decision as the steps take it; `request_hash` is that of the call that names it.
+pub(super) fn asked(
+    books: &mut Books<'_>,
+    found: &Decision,
+    request_hash: Option<Hash>,
+) -> Result<Asked, Error> {
+    let (connection, slug) = books.place();
+    let given = approval::of_decision(connection, slug, found.id)?;
+    Ok(Asked {
+        status: found.status,
+        same_request: request_hash.is_none() || found.request_hash == request_hash,
+        expires_at: found.expires_at,
+        approved_until: found.approved_until,
+        principal: found.principal,
+        given,
+    })
+}
+
+/// What the input document says of the decision a call names.
+fn decision_state(asked: &Asked) -> Value {
+    let given: Vec<Value> =
+        asked.given.iter().map(|given| json!({"by": given.by, "roles": given.roles})).collect();
+    json!({
+        "status": asked.status.as_str(),
+        "same_request": asked.same_request,
+        "expires_at": asked.expires_at,
+        "approved_until": asked.approved_until,
+        "given": given,
+    })
+}
+
+/// What the agent's queue looks like before another decision joins it.
+fn queue(
     books: &mut Books<'_>,
     call: &Call,
     standing: &Standing,
-    action: &Action,
-    settled: &Settled,
     request_hash: Hash,
-) -> Result<Answer, Error> {
+) -> Result<Queue<Decision>, Error> {
     let now = books.now();
-    let opened = match settled.decision {
-        DecisionUse::Open => Some((books.new_id(DecisionId::new), now.plus(DECISION_LIFETIME))),
-        DecisionUse::Pending(ref pending) => Some((pending.id, pending.expires_at)),
-        DecisionUse::None | DecisionUse::Approved(_) => None,
+    let (connection, slug) = books.place();
+    let same = decision::waiting_for_same(
+        connection,
+        slug,
+        standing.agent.id,
+        call.presented.credential,
+        request_hash,
+    )?;
+    let (open, recent) =
+        decision::count_of_agent(connection, slug, standing.agent.id, now.minus(Duration::hours(1)))?;
+    let same = match same {
+        Some(found) => asked(books, &found, None)?.is_waiting(now).then_some(found),
+        None => None,
     };
-    let claimed = claim(books, standing, action, settled, call.key.as_deref());
-    let mut output = json!({
-        "outcome": settled.outcome,
-        "reason": settled.reason,
-        "clauses": settled.clauses,
-        "mandate_version": standing.mandate.version,
-        "policy_version": standing.policy.version,
-    });
-    if let Some((id, expires_at)) = opened {
-        put(&mut output, "decision", call.links.decision(id, DecisionStatus::Open, expires_at));
-    }
-    if let Some(effect) = &claimed {
-        let value = json!({"id": effect.id, "idempotency_key": effect.idempotency_key, "report_by": effect.report_by});
-        put(&mut output, "effect", value);
-    }
+    Ok(Queue { same, open, recent })
+}
+
+/// Writes the answer's receipt and everything that stands or falls with it.
+fn record(books: &mut Books<'_>, evaluated: &Evaluated<'_>) -> Result<Answer, Error> {
+    let Evaluated { call, standing, action, settled, request_hash, .. } = evaluated;
+    let now = books.now();
+    let decision = match &settled.queue {
+        QueueUse::Open => {
+            Some((books.new_id(DecisionId::new), DecisionStatus::Open, now.plus(DECISION_LIFETIME)))
+        }
+        QueueUse::Again(same) => Some((same.id, same.status, same.approved_until.unwrap_or(same.expires_at))),
+        QueueUse::None | QueueUse::Uses | QueueUse::Flood => None,
+    };
+    let claimed = claim(books, standing, action, settled.outcome, call.key.as_deref());
+    let output = output(
+        evaluated,
+        decision.map(|(id, status, at)| call.links.decision(id, status, at)),
+        claimed.as_ref(),
+    );
     let mut content = Content::default();
-    let input = input_document(books, call, standing, action, &mut content);
+    let input = input_document(books, evaluated, &mut content);
     let mut draft = draft(standing, Kind::GateEvaluate, input, output);
     draft.outcome = Some(settled.outcome);
     draft.intent = Some(call.described.intent.clone());
     draft.facts_from = Some(action.facts_from);
     draft.content = content.finish();
     let stored = books.record(draft)?;
-    match settled.decision {
-        DecisionUse::Open => open_decision(books, call, standing, &stored, opened, request_hash)?,
-        DecisionUse::Approved(id) => use_approval(books, id, &stored, now)?,
-        DecisionUse::None | DecisionUse::Pending(_) => {}
-    }
+    take_its_course(books, evaluated, &stored, decision.map(|(id, ..)| id))?;
     if let Some(mut effect) = claimed.clone() {
         effect.log_index = stored.log_index;
         let (connection, slug) = books.place();
@@ -279,7 +253,7 @@ fn record(
     }
     if let Some(key) = &call.key {
         let answered = Answered {
-            request_hash,
+            request_hash: *request_hash,
             log_index: stored.log_index,
             effect: claimed.as_ref().map(|effect| effect.id),
             answered_at: now,
@@ -296,7 +270,78 @@ fn record(
     Ok(Answer { stored, is_replay: false })
 }
 
-fn put(object: &mut Value, name: &str, value: Value) {
+/// The answer, but for its receipt.
+fn output(evaluated: &Evaluated<'_>, decision: Option<Value>, claimed: Option<&Effect>) -> Value {
+    let Evaluated { standing, settled, .. } = evaluated;
+    let mut output = json!({
+        "outcome": settled.outcome,
+        "reason": settled.reason,
+        "clauses": settled.clauses,
+        "mandate_version": standing.mandate.version,
+        "policy_version": standing.policy.version,
+    });
+    if let Some(decision) = decision {
+        put(&mut output, "decision", decision);
+    }
+    if settled.outcome == Outcome::Escalate {
+        let obligations = settled.verdict.obligations();
+        if !obligations.is_empty() {
+            put(&mut output, "obligations", json!(obligations));
+        }
+        let approvals = settled.verdict.approvals();
+        if approvals.iter().any(|approvals| *approvals != Approvals::own()) {
+            put(&mut output, "approvals", approvals.iter().map(Approvals::to_json).collect());
+        }
+    }
+    if let Some(effect) = claimed {
+        let value = json!({"id": effect.id, "idempotency_key": effect.idempotency_key, "report_by": effect.report_by});
+        put(&mut output, "effect", value);
+    }
+    output
+}
+
+/// What the answer does beside being given: to the queue, and to the books.
+fn take_its_course(
+    books: &mut Books<'_>,
+    evaluated: &Evaluated<'_>,
+    stored: &StoredReceipt,
+    decision: Option<DecisionId>,
+) -> Result<(), Error> {
+    let Evaluated { call, standing, settled, request_hash, .. } = evaluated;
+    match (&settled.queue, decision) {
+        (QueueUse::Open, Some(id)) => {
+            let approvals = settled.verdict.approvals();
+            queue::open(
+                books,
+                call,
+                standing,
+                stored,
+                (id, DecisionKind::Action),
+                Some(*request_hash),
+                approvals,
+            )?;
+        }
+        (QueueUse::Flood, _) => queue::say_flood(books, call, standing, stored)?,
+        // Asking after a decision by its name is no new ask.
+        (QueueUse::Again(same), _) if call.described.decision.is_none() => {
+            let (connection, slug) = books.place();
+            decision::asked_again(connection, slug, same.id)?;
+        }
+        (QueueUse::Uses, _) => {
+            if let Some(id) = call.described.decision {
+                queue::use_approval(books, id, stored)?;
+            }
+        }
+        (QueueUse::None | QueueUse::Open | QueueUse::Again(_), _) => {}
+    }
+    if settled.outcome == Outcome::Allow {
+        let taken = &settled.verdict.reservations;
+        reserve(books, standing.credential.principal, taken, stored.log_index)?;
+    }
+    Ok(())
+}
+
+pub(super) fn put(object: &mut Value, name: &str, value: Value) {
     if let Some(members) = object.as_object_mut() {
         members.insert(name.to_owned(), value);
     }
@@ -315,13 +360,8 @@ pub(super) fn draft(standing: &Standing, kind: Kind, input: Value, output: Value
     draft
 }
 
-fn input_document(
-    books: &Books<'_>,
-    call: &Call,
-    standing: &Standing,
-    action: &Action,
-    content: &mut Content,
-) -> Value {
+fn input_document(books: &Books<'_>, evaluated: &Evaluated<'_>, content: &mut Content) -> Value {
+    let Evaluated { call, standing, action, judged, course, .. } = evaluated;
     let mut input = json!({
         "kind": Kind::GateEvaluate.as_str(),
         "tenant": books.slug(),
@@ -335,8 +375,12 @@ fn input_document(
     if let Some(facts) = request::facts(action, content) {
         put(&mut input, "facts", facts);
     }
+    judged.write(&mut input);
     if let Some(decision) = call.described.decision {
         put(&mut input, "decision", json!(decision));
+    }
+    for (name, value) in course {
+        put(&mut input, name, value.clone());
     }
     if let Some(version) = call.described.min_mandate_version {
         put(&mut input, "min_mandate_version", json!(version));
@@ -353,11 +397,11 @@ fn claim(
     books: &Books<'_>,
     standing: &Standing,
     action: &Action,
-    settled: &Settled,
+    outcome: Outcome,
     key: Option<&str>,
 ) -> Option<Effect> {
     let entry = standing.catalogue.catalogue.get(&action.intent).filter(|entry| entry.effect)?;
-    if settled.outcome != Outcome::Allow {
+    if outcome != Outcome::Allow {
         return None;
     }
     let now = books.now();
@@ -377,66 +421,6 @@ fn claim(
         ended_at: None,
         reported: None,
     })
-}
-
-fn open_decision(
-    books: &mut Books<'_>,
-    call: &Call,
-    standing: &Standing,
-    stored: &StoredReceipt,
-    opened: Option<(DecisionId, Timestamp)>,
-    request_hash: Hash,
-) -> Result<(), Error> {
-    let Some((id, expires_at)) = opened else { return Ok(()) };
-    let now = books.now();
-    let opened = Decision {
-        id,
-        principal: standing.credential.principal,
-        agent: standing.agent.id,
-        credential: standing.credential.id,
-        kind: DecisionKind::Action,
-        status: DecisionStatus::Open,
-        intent: call.described.intent.clone(),
-        log_index: stored.log_index,
-        input_hash: stored.body.input_hash,
-        request_hash: Some(request_hash),
-        effect: None,
-        opened_at: now,
-        expires_at,
-        decided_at: None,
-        decided_by: None,
-        approved_until: None,
-        reason: None,
-        used_index: None,
-    };
-    let (connection, slug) = books.place();
-    decision::insert(connection, slug, &opened)?;
-    if call.mail.enabled
-        && let Some(person) = principal::find(connection, slug, opened.principal)?
-    {
-        let mail =
-            compose::decision_opened(slug, &person, &opened, &call.links.page(id)).map_err(Error::Store)?;
-        outbox::insert(connection, &mail, now)?;
-    }
-    Ok(())
-}
-
-fn use_approval(
-    books: &mut Books<'_>,
-    id: DecisionId,
-    stored: &StoredReceipt,
-    now: Timestamp,
-) -> Result<(), Error> {
-    let turn = Turn::Used { log_index: stored.log_index };
-    let (connection, slug) = books.place();
-    if decision::turn(connection, slug, id, DecisionStatus::Approved, &turn, now)? {
-        Ok(())
-    } else {
-        // It was approved when this batch read it, and nothing else writes.
-        Err(Error::Store(crate::storage::StoreError::Failed(
-            "an approval changed inside its transaction".into(),
-        )))
-    }
 }
 
 /// Answers a repeated call: a record of its own that points to the first.

@@ -3,14 +3,12 @@
 use super::Error;
 use super::evaluate::Call;
 use crate::committer::{Books, Standing};
-use crate::domain::{Duration, EffectId, Hash, Outcome};
+use crate::domain::{EffectId, Hash, Outcome};
+use crate::engine::step::{self, First, Repeat, Versions};
 use crate::storage::effect::{self, EffectStatus};
-use crate::storage::idempotency::{self, Answered};
+use crate::storage::idempotency;
 use crate::storage::receipt::StoredReceipt;
 use std::sync::Arc;
-
-/// How long an answer may be repeated without asking again.
-const REPEATABLE: Duration = Duration::seconds(60);
 
 /// What a repeated call gets.
 pub(super) struct Replayed {
@@ -39,49 +37,53 @@ pub(super) fn find(
     let (connection, slug) = books.place();
     let answered = idempotency::find(connection, slug, call.presented.credential, key)?;
     let Some(answered) = answered.filter(|answered| now < answered.expires_at) else { return Ok(None) };
-    if answered.request_hash != request_hash {
-        return Err(Error::KeyReused { first_used: answered.answered_at });
-    }
     let first = books.receipt(answered.log_index)?.ok_or_else(|| {
         Error::Store(crate::storage::StoreError::Corrupt {
             place: "idempotency_keys.log_index",
             detail: format!("no receipt at {}", answered.log_index),
         })
     })?;
-    if first.body.outcome == Some(Outcome::Escalate) && call.described.decision.is_some() {
-        // The person may have decided: the same key is asked again, with the decision.
-        return Ok(None);
-    }
-    let refusal = refusal(books, standing, &answered, &first)?;
-    Ok(Some(Replayed { first, refusal }))
-}
-
-fn refusal(
-    books: &mut Books<'_>,
-    standing: &Standing,
-    answered: &Answered,
-    first: &StoredReceipt,
-) -> Result<Option<Refusal>, Error> {
-    let now = books.now();
-    let unchanged = first.body.mandate_version == Some(standing.mandate.version)
-        && first.body.policy_version == Some(standing.policy.version)
-        && first.body.catalogue_version == Some(standing.catalogue.version);
-    if unchanged && now < answered.answered_at.plus(REPEATABLE) {
-        return Ok(None);
-    }
-    let Some(id) = answered.effect else {
-        let reason =
-            "this key was answered before and that answer no longer stands: ask again under a new key".into();
-        return Ok(Some(Refusal { clause: "replay.stale", reason, effect: None }));
-    };
-    let (connection, slug) = books.place();
-    let status = effect::find(connection, slug, id)?.map(|effect| effect.status);
-    match status {
-        Some(EffectStatus::Done | EffectStatus::Failed) => Ok(None),
-        Some(EffectStatus::Claimed | EffectStatus::Unknown) | None => {
-            let reason =
-                format!("this key let effect {id} happen and nobody said how it ended: report on it first");
-            Ok(Some(Refusal { clause: "effect.unsettled", reason, effect: Some(id) }))
+    let effect = match answered.effect {
+        Some(id) => {
+            let (connection, slug) = books.place();
+            // An effect that is not there is one nobody knows the end of.
+            Some(effect::find(connection, slug, id)?.map_or(EffectStatus::Unknown, |effect| effect.status))
         }
-    }
+        None => None,
+    };
+    let live = Versions {
+        mandate: standing.mandate.version,
+        policy: standing.policy.version,
+        catalogue: standing.catalogue.version,
+    };
+    let known = First {
+        same_request: answered.request_hash == request_hash,
+        outcome: first.body.outcome.unwrap_or(Outcome::Refuse),
+        versions: Versions {
+            mandate: first.body.mandate_version.unwrap_or_default(),
+            policy: first.body.policy_version.unwrap_or_default(),
+            catalogue: first.body.catalogue_version.unwrap_or_default(),
+        },
+        answered_at: answered.answered_at,
+        effect,
+    };
+    let refusal = match step::repeat(Some(&known), live, call.described.decision.is_some(), now) {
+        Repeat::Evaluate => return Ok(None),
+        Repeat::KeyReused => return Err(Error::KeyReused { first_used: answered.answered_at }),
+        Repeat::Same => None,
+        Repeat::Stale => Some(Refusal {
+            clause: "replay.stale",
+            reason:
+                "this key was answered before and that answer no longer stands: ask again under a new key"
+                    .into(),
+            effect: None,
+        }),
+        Repeat::Unsettled => {
+            let named = answered.effect.map(|id| format!(" {id}")).unwrap_or_default();
+            let reason =
+                format!("this key let effect{named} happen and nobody said how it ended: report on it first");
+            Some(Refusal { clause: "effect.unsettled", reason, effect: answered.effect })
+        }
+    };
+    Ok(Some(Replayed { first, refusal }))
 }

@@ -18,7 +18,7 @@ pub fn expire(books: &mut Books<'_>, id: DecisionId) -> Result<bool, Error> {
     let (connection, slug) = books.place();
     let Some(found) = decision::find(connection, slug, id)? else { return Ok(false) };
     let over = match found.status {
-        DecisionStatus::Open => found.kind == DecisionKind::Action && found.expires_at <= now,
+        DecisionStatus::Open => found.kind != DecisionKind::Effect && found.expires_at <= now,
         DecisionStatus::Approved => found.approved_until.is_some_and(|until| until <= now),
         DecisionStatus::Declined
         | DecisionStatus::Expired

@@ -1,11 +1,15 @@
 //! What a change of authority does to decisions that are not used yet.
 
 use super::Error;
+use super::evaluate::asked;
+use super::judge::judge;
 use super::request::described_again;
 use crate::committer::{Books, Draft, Life};
-use crate::domain::{Chain, CredentialId, Intent, Outcome, PrincipalId, Scopes};
+use crate::domain::{Chain, CredentialId, Intent, PrincipalId, Scopes};
+use crate::engine::step::{self, AfterChange};
 use crate::engine::{self, Action, Verdict};
 use crate::evidence::receipt::Kind;
+use crate::storage::approval;
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Turn};
 use serde_json::{Value, json};
 
@@ -43,9 +47,11 @@ pub(super) fn reconsider(books: &mut Books<'_>, decision: &Decision) -> Result<R
     let carried = input.get("scopes").and_then(Value::as_array).map(|names| {
         names.iter().filter_map(Value::as_str).filter_map(|name| name.parse().ok()).collect::<Scopes>()
     });
-    let clauses: Vec<_> = standing.clauses.iter().collect();
-    let view = standing.view(&clauses, carried.unwrap_or_default());
-    Ok(Reconsidered::Verdict(engine::decide(&view, &action, books.now())))
+    match judge(books, &standing, carried.unwrap_or_default(), &action) {
+        Ok(judged) => Ok(Reconsidered::Verdict(judged.verdict)),
+        Err(Error::Malformed(_)) => Ok(Reconsidered::Gone("it is outside what requests may say now")),
+        Err(error) => Err(error),
+    }
 }
 
 fn read(text: &str) -> Result<Value, Error> {
@@ -83,20 +89,27 @@ fn withdraw_where_due(
     reason: &'static str,
 ) -> Result<(), Error> {
     for pending in undecided.iter().filter(|pending| pending.kind == DecisionKind::Action) {
-        let due = match pending.status {
-            DecisionStatus::Approved => true,
+        let asked = asked(books, pending, None)?;
+        let would_be = match pending.status {
             DecisionStatus::Open => match reconsider(books, pending)? {
-                Reconsidered::Verdict(verdict) => verdict.outcome == Outcome::Refuse,
-                Reconsidered::Gone(_) => true,
+                Reconsidered::Verdict(verdict) => Some(verdict.outcome),
+                Reconsidered::Gone(_) => None,
             },
-            DecisionStatus::Declined
+            // Nothing else is asked again.
+            DecisionStatus::Approved
+            | DecisionStatus::Declined
             | DecisionStatus::Expired
             | DecisionStatus::Withdrawn
             | DecisionStatus::Used
-            | DecisionStatus::Resolved => false,
+            | DecisionStatus::Resolved => None,
         };
-        if due {
-            withdraw(books, pending, reason)?;
+        match step::after_narrowing(&asked, || would_be) {
+            AfterChange::Stays => {}
+            AfterChange::AsksAgain => {
+                let (connection, slug) = books.place();
+                approval::forget(connection, slug, pending.id)?;
+            }
+            AfterChange::Withdrawn => withdraw(books, pending, reason)?,
         }
     }
     Ok(())

@@ -145,7 +145,12 @@ impl<'a> Books<'a> {
     /// What decides about a credential; `None` if the tenant has no such credential.
     pub fn standing(&mut self, id: CredentialId) -> Result<Option<Arc<Standing>>, StoreError> {
         let epoch = self.log.head.authority_epoch;
-        self.cache.at_epoch(epoch).standing(self.connection, &self.log.keys.tenant.slug, id)
+        self.cache.at_epoch(epoch).standing(
+            self.connection,
+            &self.log.keys.tenant.slug,
+            self.log.keys.tenant.zone,
+            id,
+        )
     }
 
     /// A principal's live mandate.

@@ -1,8 +1,11 @@
 //! Everything that decides about one credential, read together and kept while nothing of it changes.
 
 use crate::domain::{CredentialId, ExternalName, Intent, PrincipalId, Scopes, TenantSlug, Timestamp};
-use crate::engine::{self, Catalogue, CredentialClauses, MandateDocument, PolicyDocument};
+use crate::engine::{
+    self, Catalogue, CredentialClauses, CredentialTerms, MandateDocument, PolicyDocument, Used,
+};
 use crate::storage::{self, AnyConnection, StoreError, agent::Agent, credential::Credential};
+use chrono_tz::Tz;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -47,8 +50,8 @@ pub struct Standing {
     pub agent: Agent,
     /// What credential and ancestors carry in common.
     pub scopes: Scopes,
-    /// The credential's clauses, then its ancestors'.
-    pub clauses: Vec<CredentialClauses>,
+    /// The credential's clauses, then its ancestors', each with whose it is.
+    pub clauses: Vec<(CredentialId, CredentialClauses)>,
     /// The principal's live mandate.
     pub mandate: Arc<LiveMandate>,
     /// The tenant's live policy.
@@ -57,6 +60,8 @@ pub struct Standing {
     pub catalogue: Arc<LiveCatalogue>,
     /// Whom the principal approved before.
     pub known: Arc<HashSet<ExternalName>>,
+    /// The tenant's zone.
+    pub zone: Tz,
 }
 
 /// Whether a credential may be used at an instant.
@@ -108,7 +113,8 @@ impl Standing {
     /// What the engine sees of it, for a token that carries `token_scopes`.
     pub fn view<'a>(
         &'a self,
-        clauses: &'a [&'a CredentialClauses],
+        clauses: &'a [CredentialTerms<'a>],
+        used: &'a Used,
         token_scopes: Scopes,
     ) -> engine::Standing<'a> {
         engine::Standing {
@@ -120,7 +126,14 @@ impl Standing {
             credentials: clauses,
             country_fixed: self.credential.country,
             known: &*self.known,
+            used,
+            zone: self.zone,
         }
+    }
+
+    /// The clauses of the credential and its ancestors, as the engine takes them.
+    pub fn credential_terms(&self) -> Vec<CredentialTerms<'_>> {
+        self.clauses.iter().map(|(id, clauses)| CredentialTerms { id: *id, clauses }).collect()
     }
 }
 
@@ -156,13 +169,14 @@ impl StandingCache {
         &mut self,
         connection: &mut AnyConnection,
         tenant: &TenantSlug,
+        zone: Tz,
         id: CredentialId,
     ) -> Result<Option<Arc<Standing>>, StoreError> {
         if let Some(standing) = self.standings.get(&id) {
             return Ok(Some(standing.clone()));
         }
         let Some(credential) = storage::credential::find(connection, tenant, id)? else { return Ok(None) };
-        let standing = Arc::new(self.read(connection, tenant, credential)?);
+        let standing = Arc::new(self.read(connection, tenant, zone, credential)?);
         if self.standings.len() >= MOST_STANDINGS {
             self.standings.clear();
             self.mandates.clear();
@@ -176,6 +190,7 @@ impl StandingCache {
         &mut self,
         connection: &mut AnyConnection,
         tenant: &TenantSlug,
+        zone: Tz,
         credential: Credential,
     ) -> Result<Standing, StoreError> {
         let missing =
@@ -193,10 +208,11 @@ impl StandingCache {
         let line = || std::iter::once(&credential).chain(&ancestors);
         let scopes = line().fold(credential.scopes, |scopes, one| scopes.intersection(one.scopes));
         let clauses = line()
-            .filter_map(|one| one.clauses.as_deref())
-            .map(|text| read_document("credentials.clauses", text, CredentialClauses::read))
-            .collect::<Result<_, _>>()?;
+            .filter_map(|one| Some((one.id, one.clauses.as_deref()?)))
+            .map(|(id, text)| Ok((id, read_document("credentials.clauses", text, CredentialClauses::read)?)))
+            .collect::<Result<_, StoreError>>()?;
         Ok(Standing {
+            zone,
             scopes,
             clauses,
             mandate: self.mandate(connection, tenant, credential.principal)?,

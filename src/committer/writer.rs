@@ -203,6 +203,7 @@ fn withdraw(books: &mut Books<'_>, late: &[TooLate]) -> Result<(), StoreError> {
         let (connection, slug) = books.place();
         storage::idempotency::delete_answer(connection, slug, credential, stored.log_index)?;
         storage::effect::withdraw(connection, slug, stored.log_index, now)?;
+        storage::book::release(connection, slug, stored.log_index, now)?;
         storage::decision::give_back(connection, slug, stored.log_index, still_stands)?;
     }
     Ok(())

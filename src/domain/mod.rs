@@ -13,6 +13,7 @@ mod money;
 mod name;
 mod outcome;
 mod scope;
+mod status;
 mod tenant;
 mod time;
 
@@ -26,8 +27,10 @@ pub use id::{
 pub use intent::{Intent, IntentPattern};
 pub use malformed::{Fault, Malformed};
 pub use money::{Amount, Currency};
+pub(crate) use name::objection;
 pub use name::{ExternalName, Label};
 pub use outcome::{FactsFrom, Outcome};
 pub use scope::{Scope, Scopes};
+pub use status::{DecisionKind, DecisionStatus, EffectStatus};
 pub use tenant::TenantSlug;
 pub use time::{Duration, Timestamp};

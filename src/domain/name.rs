@@ -9,7 +9,7 @@ const LONGEST_NAME_BYTES: usize = 256;
 const LONGEST_LABEL_BYTES: usize = 200;
 
 /// Why a text cannot stand as a name, if it cannot.
-fn objection(text: &str, longest_bytes: usize) -> Option<String> {
+pub(crate) fn objection(text: &str, longest_bytes: usize) -> Option<String> {
     if text.is_empty() {
         return Some("it is empty".into());
     }

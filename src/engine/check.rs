@@ -63,7 +63,7 @@ pub fn check_policy(document: &PolicyDocument) -> Vec<Warning> {
         for (index, clause) in set.clauses.iter().enumerate() {
             let pointer = format!("/rule_sets/{set_index}/clauses/{index}");
             check_clause(clause, &set.clauses, &pointer, &mut warnings);
-            if clause.is_allowance() && clause.when.is_empty() {
+            if clause.is_allowance() && clause.is_unconditional() {
                 let message =
                     "a policy never allows by itself: without conditions this ceiling bounds nothing";
                 warnings.push(Warning::at(pointer, message));
@@ -107,9 +107,9 @@ fn hindrance<'a>(clause: &Clause, all: &'a [Clause]) -> Option<(&'a Clause, &'st
 
 /// Another allowance that has no conditions and names all that this one does.
 fn freer<'a>(clause: &Clause, all: &'a [Clause]) -> Option<&'a Clause> {
-    let bounded = clause.is_allowance() && !clause.when.is_empty();
+    let bounded = clause.is_allowance() && !clause.is_unconditional();
     all.iter().find(|other| {
-        bounded && other.is_allowance() && other.when.is_empty() && other.intent.covers(&clause.intent)
+        bounded && other.is_allowance() && other.is_unconditional() && other.intent.covers(&clause.intent)
     })
 }
 

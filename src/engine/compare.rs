@@ -7,10 +7,11 @@
 
 use super::condition::fits;
 use super::document::{
-    Applies, Clause, Condition, CredentialClauses, Effect, KnownCounterparty, MandateDocument, Otherwise,
-    PolicyDocument, Validity,
+    Applies, Clause, Condition, CredentialClauses, Domain, Effect, KnownCounterparty, MandateDocument,
+    Otherwise, PolicyDocument, Validity,
 };
 use super::implies::{Known, PremiseIn, implies};
+use super::limit::{Limit, no_wider as no_more_room};
 use super::terms::Terms;
 use crate::domain::{IntentPattern, Outcome, Scope};
 use std::collections::BTreeSet;
@@ -73,12 +74,21 @@ pub fn compare_policies(old: &PolicyDocument, new: &PolicyDocument) -> Change {
 
 /// What other clauses of a credential do.
 pub fn compare_clauses(old: &CredentialClauses, new: &CredentialClauses) -> Change {
-    Change::from_proofs(clauses_within(new, old), clauses_within(old, new))
+    let known = Known { same: true };
+    let no_wider = |a, b| no_wider(Terms::compared(a), Terms::compared(b), known);
+    Change::from_proofs(no_wider(new, old), no_wider(old, new))
 }
 
 /// Whether a derived credential's clauses are provably no wider than its parent's.
+///
+/// The parent's limits are left out: they count every call of the child in the parent's own books, whatever the
+/// child's clauses say.
 pub fn clauses_within(child: &CredentialClauses, parent: &CredentialClauses) -> bool {
-    no_wider(Terms::credential(child), Terms::credential(parent), Known { same: true })
+    let mut unlimited = parent.clone();
+    for clause in &mut unlimited.0 {
+        clause.limits.clear();
+    }
+    no_wider(Terms::compared(child), Terms::compared(&unlimited), Known { same: true })
 }
 
 fn mandate_no_wider(a: &MandateDocument, b: &MandateDocument) -> bool {
@@ -87,6 +97,7 @@ fn mandate_no_wider(a: &MandateDocument, b: &MandateDocument) -> bool {
     a.scopes.is_subset_of(b.scopes)
         && valid_within(a.valid, b.valid)
         && known_within(&a.counterparties, &b.counterparties)
+        && (stopped || domains_within(&a.domains, &b.domains, known))
         && (stopped || no_wider(Terms::mandate(a), Terms::mandate(b), known))
 }
 
@@ -106,10 +117,20 @@ fn policy_no_wider(a: &PolicyDocument, b: &PolicyDocument) -> bool {
         })
         .collect();
     a.unregistered >= b.unregistered
+        && domains_within(&a.domains, &b.domains, Known { same: true })
         && pairs.into_iter().all(|(of_a, of_b)| {
             let (of_a, of_b) = (clauses_for(a, of_a), clauses_for(b, of_b));
             no_wider(Terms::policy(of_a), Terms::policy(of_b), Known { same: true })
         })
+}
+
+/// Whether `a` accepts no request that `b` turns away as outside a domain.
+fn domains_within(a: &[Domain], b: &[Domain], known: Known) -> bool {
+    let bounds = |of_a: &Domain, test: &Condition, intent: &IntentPattern| {
+        of_a.intent.covers(intent)
+            && of_a.when.iter().any(|premise| implies(premise, test, known, PremiseIn::A))
+    };
+    b.iter().all(|of_b| of_b.when.iter().all(|test| a.iter().any(|of_a| bounds(of_a, test, &of_b.intent))))
 }
 
 fn clauses_for(policy: &PolicyDocument, applies: Option<Applies>) -> &[Clause] {
@@ -143,9 +164,10 @@ fn valid_within(inner: Option<Validity>, outer: Option<Validity>) -> bool {
 
 /// Whether `a` answers every action as strictly as `b`, or more so.
 ///
-/// Six things make it so: `a` refuses wherever a refusal of `b` acts; it escalates or refuses wherever an
+/// Seven things make it so: `a` refuses wherever a refusal of `b` acts; it escalates or refuses wherever an
 /// escalation of `b` acts; it passes by an allowance, and as unlisted, only where `b` passes; and where
-/// `b` comes to a refusal because a condition failed, or because no clause names the intent, so does `a`.
+/// `b` comes to a refusal because a condition failed, or because no clause names the intent, so does `a`; and
+/// whose yes is asked for stays the same. The books are the same for both.
 fn no_wider(a: Terms<'_>, b: Terms<'_>, known: Known) -> bool {
     let met = |of_b: &Clause, of_a: &Clause| acts_wherever(of_a, of_b, known, PremiseIn::B);
     refusals(b)
@@ -158,6 +180,40 @@ fn no_wider(a: Terms<'_>, b: Terms<'_>, known: Known) -> bool {
         && unlisted_passes_only_where(a, b)
         && failed_allowances_refuse(a, b)
         && unlisted_refuses(a, b, known)
+        && approvals_stay(a, b)
+}
+
+/// Whether whose yes is asked for stays the same: where a clause of either asks for more than the principal's,
+/// every allowance and escalation that meets its intents stands in both.
+///
+/// Asking more people, or others, is not shown to be narrower: the principal's own yes may then no longer count.
+fn approvals_stay(a: Terms<'_>, b: Terms<'_>) -> bool {
+    let asking = |terms: Terms<'_>| {
+        let clauses = terms.clauses.iter().filter(|clause| clause.approvals.is_some());
+        clauses.map(|clause| clause.intent.clone()).collect::<Vec<_>>()
+    };
+    let asked: Vec<IntentPattern> = asking(a).into_iter().chain(asking(b)).collect();
+    let stands_in = |clause: &Clause, other: Terms<'_>| {
+        other.clauses.iter().any(|there| Clause { title: clause.title.clone(), ..there.clone() } == *clause)
+    };
+    let near = |terms: Terms<'_>, other: Terms<'_>| {
+        let softer = terms.clauses.iter().filter(|clause| clause.effect != Effect::Refuse);
+        softer
+            .filter(|clause| asked.iter().any(|intent| intent.overlaps(&clause.intent)))
+            .all(|clause| stands_in(clause, other))
+    };
+    asked.is_empty() || (near(a, b) && near(b, a))
+}
+
+/// Whether the allowance `of_b` holds wherever `of_a` of the other document does: its conditions follow, and its
+/// limits leave at least as much room in the same books.
+fn bounded_by(of_a: &Clause, of_b: &Clause, known: Known) -> bool {
+    let follows =
+        |test: &Condition| of_a.when.iter().any(|premise| implies(premise, test, known, PremiseIn::A));
+    let has_room = |limit: &Limit| {
+        (limit.pool.is_some() || of_a.id == of_b.id) && of_a.limits.iter().any(|own| no_more_room(own, limit))
+    };
+    of_b.when.iter().all(follows) && of_b.limits.iter().all(has_room)
 }
 
 fn allowances(terms: Terms<'_>) -> impl Iterator<Item = (&Clause, Otherwise)> {
@@ -205,11 +261,7 @@ fn acts_wherever(x: &Clause, y: &Clause, known: Known, y_in: PremiseIn) -> bool 
 
 /// Whether `b` passes every action that the allowance `clause` of `a` passes.
 fn passes_only_where(clause: &Clause, a: Terms<'_>, b: Terms<'_>, known: Known) -> bool {
-    let within = |wider: &Clause| {
-        let follows =
-            |test: &Condition| clause.when.iter().any(|premise| implies(premise, test, known, PremiseIn::A));
-        wider.intent.covers(&clause.intent) && wider.when.iter().all(follows)
-    };
+    let within = |wider: &Clause| wider.intent.covers(&clause.intent) && bounded_by(clause, wider, known);
     let unlisted_in_b = b.unlisted() == Outcome::Allow
         && allowances(b).all(|(other, _)| !other.intent.overlaps(&clause.intent));
     allowances(b).any(|(wider, _)| within(wider))
@@ -222,13 +274,13 @@ fn unlisted_passes_only_where(a: Terms<'_>, b: Terms<'_>) -> bool {
     let named_in_a = |pattern: &IntentPattern| allowances(a).any(|(clause, _)| clause.intent.covers(pattern));
     a.unlisted() != Outcome::Allow
         || (b.unlisted() == Outcome::Allow
-            && allowances(b).all(|(clause, _)| clause.when.is_empty() || named_in_a(&clause.intent)))
+            && allowances(b).all(|(clause, _)| clause.is_unconditional() || named_in_a(&clause.intent)))
 }
 
 /// Where `b` refuses because a condition failed, `a` must refuse too.
 fn failed_allowances_refuse(a: Terms<'_>, b: Terms<'_>) -> bool {
     allowances(b)
-        .filter(|(clause, otherwise)| *otherwise == Otherwise::Refuse && !clause.when.is_empty())
+        .filter(|(clause, otherwise)| *otherwise == Otherwise::Refuse && !clause.is_unconditional())
         .all(|(clause, _)| comes_to_refusal(a, &clause.intent))
 }
 

@@ -4,8 +4,10 @@ use super::action::Action;
 use super::document::{
     AmountTest, Condition, CounterpartyTest, CountryTest, KnownCounterparty, ResourceTest,
 };
+use super::limit::Used;
 use super::reason::{Reason, Share};
-use crate::domain::{Amount, Country, ExternalName};
+use crate::domain::{Amount, Country, ExternalName, Timestamp};
+use chrono_tz::Tz;
 use std::{
     collections::{BTreeSet, HashSet},
     hash::BuildHasher,
@@ -45,6 +47,11 @@ pub(super) struct Facts<'a> {
     pub(super) countries: BTreeSet<Country>,
     pub(super) approved: &'a dyn KnownCounterparties,
     pub(super) listed: &'a [KnownCounterparty],
+    /// What the books said.
+    pub(super) used: &'a Used,
+    pub(super) now: Timestamp,
+    /// The tenant's, for periods of the calendar.
+    pub(super) zone: Tz,
 }
 
 impl Facts<'_> {
@@ -53,7 +60,7 @@ impl Facts<'_> {
         conditions.iter().try_for_each(|condition| self.test(condition, pass))
     }
 
-    fn test(&self, condition: &Condition, pass: Pass) -> Result<(), Reason> {
+    pub(super) fn test(&self, condition: &Condition, pass: Pass) -> Result<(), Reason> {
         match condition {
             Condition::Amount(AmountTest::AtMost(most)) => self.amount_at_most(*most),
             Condition::Counterparty(test) => self.counterparty(test, pass),

@@ -2,10 +2,16 @@
 
 use super::action::Action;
 use super::condition::{Facts, KnownCounterparties};
-use super::document::{Applies, CredentialClauses, MandateDocument, PolicyDocument, RuleSet, Unregistered};
+use super::document::{
+    Applies, Approvals, CredentialClauses, MandateDocument, PolicyDocument, RuleSet, Unregistered,
+};
+use super::limit::{BookUse, Reservation, Used};
 use super::reason::{ClauseRef, Finding, Reason, ServiceClause, Source};
-use super::terms::Terms;
-use crate::domain::{AgentId, AgentKind, Country, FactsFrom, Outcome, Scope, Scopes, Timestamp};
+use super::terms::{Said, Terms};
+use crate::domain::{
+    AgentId, AgentKind, Country, CredentialId, FactsFrom, Outcome, Scope, Scopes, Timestamp,
+};
+use chrono_tz::Tz;
 use std::collections::BTreeSet;
 
 /// How many distinct reasons one answer spells out.
@@ -25,11 +31,24 @@ pub struct Standing<'a> {
     /// The tenant's live policy.
     pub policy: &'a PolicyDocument,
     /// The credential's own clauses, then its ancestors'.
-    pub credentials: &'a [&'a CredentialClauses],
+    pub credentials: &'a [CredentialTerms<'a>],
     /// The country the credential is fixed to.
     pub country_fixed: Option<Country>,
     /// Whom the principal approved before.
     pub known: &'a dyn KnownCounterparties,
+    /// What limits have used, as far as [`looks`] asked for it.
+    pub used: &'a Used,
+    /// The tenant's zone: where the periods of the calendar begin.
+    pub zone: Tz,
+}
+
+/// One credential's clauses, and whose books their limits count in.
+#[derive(Clone, Copy, Debug)]
+pub struct CredentialTerms<'a> {
+    /// The credential.
+    pub id: CredentialId,
+    /// Its clauses.
+    pub clauses: &'a CredentialClauses,
 }
 
 /// An answer and everything that decided it.
@@ -39,6 +58,8 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// What decided, the strictest first, then by source and clause id.
     pub findings: Vec<Finding>,
+    /// What the allow, or the allow that a person's yes would make of it, takes from the books.
+    pub reservations: Vec<Reservation>,
     /// Whether a person's approval turned an escalation into this allow.
     pub approved: bool,
 }
@@ -55,6 +76,26 @@ impl Verdict {
             }
         }
         ids
+    }
+
+    /// Whose yes turns this escalation into an allow, or did: every one of these.
+    pub fn approvals(&self) -> BTreeSet<Approvals> {
+        let escalated = self.approved || self.outcome == Outcome::Escalate;
+        let asked = self.deciding().filter(|_| escalated);
+        asked.map(|finding| finding.approvals.clone().unwrap_or_else(Approvals::own)).collect()
+    }
+
+    /// What the person who decides is told must hold, in the words of the policy.
+    pub fn obligations(&self) -> Vec<&str> {
+        let mut sentences = Vec::new();
+        for finding in self.deciding() {
+            if let Reason::Obliged(obligation) = &finding.reason
+                && !sentences.contains(&obligation.as_str())
+            {
+                sentences.push(obligation.as_str());
+            }
+        }
+        sentences
     }
 
     /// One sentence for a person; it names no counterparty and no resource.
@@ -76,13 +117,13 @@ impl Verdict {
     }
 
     /// The findings that came to the outcome, or to the escalation that was approved.
-    fn deciding(&self) -> impl Iterator<Item = &Finding> {
+    pub fn deciding(&self) -> impl Iterator<Item = &Finding> {
         let effect = if self.approved { Outcome::Escalate } else { self.outcome };
         self.findings.iter().filter(move |finding| finding.effect == effect)
     }
 
     /// The most restrictive finding is the answer; where nothing was found, the answer is no.
-    fn of(mut findings: Vec<Finding>) -> Self {
+    fn of(mut findings: Vec<Finding>, reservations: Vec<Reservation>) -> Self {
         findings.sort_by(|one, other| {
             (other.effect.cmp(&one.effect))
                 .then_with(|| one.source.cmp(&other.source))
@@ -90,8 +131,20 @@ impl Verdict {
         });
         findings.dedup();
         let outcome = findings.first().map_or(Outcome::Refuse, |finding| finding.effect);
-        Self { outcome, findings, approved: false }
+        let reservations = if outcome == Outcome::Refuse { Vec::new() } else { reservations };
+        Self { outcome, findings, reservations, approved: false }
     }
+}
+
+/// The looks into the books that deciding on this action takes: to be read in the transaction of the answer and
+/// given to [`decide`] in `used`.
+pub fn looks(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Vec<BookUse> {
+    let facts = facts(standing, action, now);
+    let mut looks = Vec::new();
+    for terms in documents(standing, action) {
+        terms.looks(&facts, &mut looks);
+    }
+    looks
 }
 
 /// Decides one action.
@@ -100,23 +153,15 @@ impl Verdict {
 /// then policy, mandate and every credential, of which the most restrictive wins.
 pub fn decide(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Verdict {
     if let Some(refusal) = refused_outright(standing, now) {
-        return Verdict::of(vec![refusal]);
+        return Verdict::of(vec![refusal], Vec::new());
     }
-    let facts = Facts {
-        action,
-        countries: action.country.into_iter().chain(standing.country_fixed).collect(),
-        approved: standing.known,
-        listed: &standing.mandate.counterparties,
-    };
-    let mut findings = Vec::new();
-    findings.extend(unregistered(standing.policy, action));
-    for set in applicable(standing, action) {
-        findings.extend(Terms::policy(&set.clauses).evaluate(&facts));
+    let facts = facts(standing, action, now);
+    let mut said = Said::default();
+    said.findings.extend(unregistered(standing.policy, action));
+    for terms in documents(standing, action) {
+        terms.evaluate(&facts, &mut said);
     }
-    findings.extend(Terms::mandate(standing.mandate).evaluate(&facts));
-    for clauses in standing.credentials {
-        findings.extend(Terms::credential(clauses).evaluate(&facts));
-    }
+    let Said { mut findings, reservations } = said;
     let allowed = findings.iter().all(|finding| finding.effect == Outcome::Allow);
     match standing.agent_kind {
         AgentKind::Reading if allowed => {
@@ -124,7 +169,30 @@ pub fn decide(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Verdi
         }
         AgentKind::Acting | AgentKind::Reading | AgentKind::Answering => {}
     }
-    Verdict::of(findings)
+    Verdict::of(findings, reservations)
+}
+
+/// What the clauses are tested on.
+pub(super) fn facts<'a>(standing: &Standing<'a>, action: &'a Action, now: Timestamp) -> Facts<'a> {
+    Facts {
+        action,
+        countries: action.country.into_iter().chain(standing.country_fixed).collect(),
+        approved: standing.known,
+        listed: &standing.mandate.counterparties,
+        used: standing.used,
+        now,
+        zone: standing.zone,
+    }
+}
+
+/// The documents that speak to the action: the policy's rule sets, the mandate, the credential and its ancestors.
+pub(super) fn documents<'a>(
+    standing: &Standing<'a>,
+    action: &Action,
+) -> impl Iterator<Item = Terms<'a>> + use<'a> {
+    let policy = applicable(standing, action).into_iter().map(|set| Terms::policy(&set.clauses));
+    let credentials = standing.credentials.iter().map(|own| Terms::credential(own.id, own.clauses));
+    policy.chain([Terms::mandate(standing.mandate)]).chain(credentials)
 }
 
 /// Turns an escalation into an allow, on a person's approval; never a refusal.
@@ -144,7 +212,7 @@ pub fn effective_scopes(carried: Scopes, mandate: &MandateDocument) -> Scopes {
 }
 
 /// What stops every action of this standing, whatever it is.
-fn refused_outright(standing: &Standing<'_>, now: Timestamp) -> Option<Finding> {
+pub(super) fn refused_outright(standing: &Standing<'_>, now: Timestamp) -> Option<Finding> {
     let refuse = |clause, reason| Some(service(clause, Outcome::Refuse, reason));
     if standing.scopes.contains(Scope::MandateWrite) {
         return refuse(ServiceClause::CredentialScopes, Reason::ScopeWithheld);
@@ -169,10 +237,10 @@ fn refused_outright(standing: &Standing<'_>, now: Timestamp) -> Option<Finding> 
 }
 
 fn service(clause: ServiceClause, effect: Outcome, reason: Reason) -> Finding {
-    Finding { clause: ClauseRef::Service(clause), source: Source::Service, effect, reason }
+    Finding { clause: ClauseRef::Service(clause), source: Source::Service, effect, reason, approvals: None }
 }
 
-fn unregistered(policy: &PolicyDocument, action: &Action) -> Option<Finding> {
+pub(super) fn unregistered(policy: &PolicyDocument, action: &Action) -> Option<Finding> {
     let effect = match policy.unregistered {
         Unregistered::Described => return None,
         Unregistered::Escalate => Outcome::Escalate,
@@ -183,6 +251,7 @@ fn unregistered(policy: &PolicyDocument, action: &Action) -> Option<Finding> {
         source: Source::Policy,
         effect,
         reason: Reason::Unregistered,
+        approvals: None,
     })
 }
 

@@ -1,7 +1,8 @@
 //! The documents people write: mandates, policies and a credential's own clauses, as types.
 
+use super::limit::Limit;
 use crate::domain::{
-    AgentId, Amount, Country, ExternalName, IntentPattern, Label, Outcome, Scopes, Timestamp,
+    AgentId, Amount, Country, ExternalName, IntentPattern, Label, Outcome, Role, Scopes, Timestamp, objection,
 };
 use std::{collections::BTreeSet, fmt, str::FromStr, sync::Arc};
 
@@ -16,6 +17,8 @@ pub struct MandateDocument {
     pub unlisted: Unlisted,
     /// Whom the principal knows without having approved them before.
     pub counterparties: Vec<KnownCounterparty>,
+    /// What requests may say at all; one outside its domain is malformed before any clause is read.
+    pub domains: Vec<Domain>,
     /// The rules, in the order they were written, which means nothing.
     pub clauses: Vec<Clause>,
 }
@@ -28,6 +31,7 @@ impl MandateDocument {
             valid: None,
             unlisted: Unlisted::Escalate,
             counterparties: Vec::new(),
+            domains: Vec::new(),
             clauses: Vec::new(),
         }
     }
@@ -133,6 +137,12 @@ pub struct Clause {
     pub effect: Effect,
     /// What must hold for it to do so: every one of them.
     pub when: Vec<Condition>,
+    /// How much and how often it may be used; of allowances only.
+    pub limits: Vec<Limit>,
+    /// Whose yes it asks for when it escalates; the principal's, if not said.
+    pub approvals: Option<Approvals>,
+    /// What the person who decides is told must hold; of a policy's escalations only.
+    pub obligation: Option<Obligation>,
 }
 
 impl Clause {
@@ -141,6 +151,64 @@ impl Clause {
         match self.effect {
             Effect::Allow { .. } => true,
             Effect::Escalate | Effect::Refuse => false,
+        }
+    }
+
+    /// Whether it does what it does whatever the action is like.
+    pub const fn is_unconditional(&self) -> bool {
+        self.when.is_empty() && self.limits.is_empty()
+    }
+}
+
+/// What requests of some intents may say at all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Domain {
+    /// Of which intents.
+    pub intent: IntentPattern,
+    /// What must hold: every one of them, of every value.
+    pub when: Vec<Condition>,
+}
+
+/// Whose yes an escalation asks for.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Approvals {
+    /// How many different people: 1 to [`MOST_APPROVALS`].
+    pub count: u8,
+    /// People with one of these roles count; without any, the principal alone.
+    pub roles: BTreeSet<Role>,
+}
+
+/// The most people whose yes one clause may ask for.
+pub const MOST_APPROVALS: u8 = 10;
+
+impl Approvals {
+    /// The principal's own yes.
+    pub const fn own() -> Self {
+        Self { count: 1, roles: BTreeSet::new() }
+    }
+}
+
+/// A sentence for the person who decides: at most 500 bytes, nothing hidden in it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Obligation(Arc<str>);
+
+impl Obligation {
+    /// The sentence.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Obligation {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        const LONGEST_BYTES: usize = 500;
+        match objection(text, LONGEST_BYTES) {
+            None => Ok(Self(text.into())),
+            Some(why) => Err(format!(
+                "`{}` cannot stand as a sentence: {why}",
+                text.chars().take(64).collect::<String>().escape_debug()
+            )),
         }
     }
 }
@@ -247,6 +315,8 @@ pub struct CredentialClauses(pub Vec<Clause>);
 pub struct PolicyDocument {
     /// What becomes of intents that the catalogue does not know.
     pub unregistered: Unregistered,
+    /// What requests may say at all, whoever's they are.
+    pub domains: Vec<Domain>,
     /// The rules, each set for some agents and countries; no two for the same.
     pub rule_sets: Vec<RuleSet>,
 }
@@ -254,7 +324,7 @@ pub struct PolicyDocument {
 impl PolicyDocument {
     /// A policy that passes everything to the mandate.
     pub const fn empty() -> Self {
-        Self { unregistered: Unregistered::Described, rule_sets: Vec::new() }
+        Self { unregistered: Unregistered::Described, domains: Vec::new(), rule_sets: Vec::new() }
     }
 }
 

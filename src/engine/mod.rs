@@ -22,17 +22,21 @@ mod condition;
 mod decide;
 mod document;
 mod implies;
+mod limit;
 mod node;
 mod published;
 mod read;
 mod read_clause;
+mod read_limit;
 mod reason;
 mod request;
 mod schema;
+pub mod step;
 mod terms;
 #[cfg(test)]
 mod tests;
 mod text;
+mod within;
 mod write;
 
 pub use action::{Action, derive};
@@ -40,17 +44,19 @@ pub use catalogue::{Catalogue, CatalogueEntry, OutcomeFrom, Place, Places};
 pub use check::{Warning, check_mandate, check_policy};
 pub use compare::{Change, clauses_within, compare, compare_clauses, compare_policies};
 pub use condition::KnownCounterparties;
-pub use decide::{Standing, Verdict, decide, effective_scopes, permit_with_approval};
+pub use decide::{CredentialTerms, Standing, Verdict, decide, effective_scopes, looks, permit_with_approval};
 pub use document::{
-    AmountTest, Applies, Clause, ClauseId, Condition, CounterpartyTest, CountryTest, CredentialClauses,
-    Effect, KnownCounterparty, MandateDocument, Otherwise, PolicyDocument, ResourceTest, RuleSet, Unlisted,
-    Unregistered, Validity,
+    AmountTest, Applies, Approvals, Clause, ClauseId, Condition, CounterpartyTest, CountryTest,
+    CredentialClauses, Domain, Effect, KnownCounterparty, MOST_APPROVALS, MandateDocument, Obligation,
+    Otherwise, PolicyDocument, ResourceTest, RuleSet, Unlisted, Unregistered, Validity,
 };
+pub use limit::{Book, BookName, BookOwner, BookUse, Bound, Counted, Each, Limit, Period, Reservation, Used};
 pub use read::{MOST_CLAUSES, MOST_ENTRIES, MOST_RULE_SETS};
 pub use reason::{ClauseRef, Finding, Reason, ServiceClause, Share, Source};
 pub use request::{Confidence, Described, Evidence, MOST_COUNTERPARTIES, read_request};
 pub use text::{Notation, read_text};
+pub use within::check_domains;
 
 /// The version of these rules that receipts name. It changes whenever some action could be answered
 /// otherwise than before, so that a recorded answer is decided again under the rules it was given under.
-pub const ENGINE_VERSION: &str = "1";
+pub const ENGINE_VERSION: &str = "2";

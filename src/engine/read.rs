@@ -6,13 +6,13 @@ use super::document::{
 };
 use super::node::{Faults, Members, Node, Vocabulary};
 use super::published;
-use super::read_clause::clauses;
+use super::read_clause::{Whose, clauses, domains};
 use crate::domain::{Malformed, Scope, Scopes, Timestamp};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// The most clauses one document may hold.
-pub const MOST_CLAUSES: usize = 500;
+pub const MOST_CLAUSES: usize = 1000;
 /// The most entries a list inside a clause or a list of counterparties may hold.
 pub const MOST_ENTRIES: usize = 1000;
 /// The most rule sets one policy may hold.
@@ -20,16 +20,16 @@ pub const MOST_RULE_SETS: usize = 200;
 
 const MANDATE: Vocabulary = Vocabulary {
     noun: "member",
-    allowed: &["scopes", "valid", "unlisted", "counterparties", "clauses"],
-    unsupported: &["domains"],
+    allowed: &["scopes", "valid", "unlisted", "counterparties", "domains", "clauses"],
+    unsupported: &[],
 };
 const POLICY: Vocabulary = Vocabulary {
     noun: "member",
-    allowed: &["unregistered", "rule_sets", "applies", "clauses"],
-    unsupported: &["domains", "labels"],
+    allowed: &["unregistered", "domains", "rule_sets", "applies", "clauses"],
+    unsupported: &["labels"],
 };
 const RULE_SET: Vocabulary =
-    Vocabulary { noun: "member", allowed: &["applies", "clauses"], unsupported: &["domains", "labels"] };
+    Vocabulary { noun: "member", allowed: &["applies", "clauses"], unsupported: &[] };
 const APPLIES: Vocabulary = Vocabulary { noun: "member", allowed: &["agent", "country"], unsupported: &[] };
 const VALID: Vocabulary = Vocabulary { noun: "member", allowed: &["from", "until"], unsupported: &[] };
 const KNOWN: Vocabulary =
@@ -71,7 +71,7 @@ impl CredentialClauses {
     /// Everything wrong with it, each with its JSON Pointer.
     pub fn read(value: &Value) -> Result<Self, Malformed> {
         let mut faults = Faults::default();
-        let clauses = clauses(&Node::root(value), &mut BTreeSet::new(), &mut faults);
+        let clauses = clauses(&Node::root(value), Whose::Person, &mut BTreeSet::new(), &mut faults);
         let clauses = faults.finish(clauses)?;
         published::CLAUSES.check(value)?;
         Ok(Self(clauses))
@@ -86,12 +86,15 @@ fn mandate(node: &Node<'_>, faults: &mut Faults) -> Option<MandateDocument> {
         node.word(&[("escalate", Unlisted::Escalate), ("refuse", Unlisted::Refuse)], faults)
     });
     let counterparties = members.get("counterparties").and_then(|node| counterparties(&node, faults));
-    let clauses = members.get("clauses").and_then(|node| clauses(&node, &mut BTreeSet::new(), faults));
+    let domains = members.get("domains").and_then(|node| domains(&node, faults));
+    let clauses =
+        members.get("clauses").and_then(|node| clauses(&node, Whose::Person, &mut BTreeSet::new(), faults));
     Some(MandateDocument {
         scopes: scopes?,
         valid,
         unlisted: unlisted.unwrap_or_default(),
         counterparties: counterparties.unwrap_or_default(),
+        domains: domains.unwrap_or_default(),
         clauses: clauses.unwrap_or_default(),
     })
 }
@@ -156,6 +159,7 @@ fn policy(node: &Node<'_>, faults: &mut Faults) -> Option<PolicyDocument> {
         ];
         node.word(&words, faults)
     });
+    let domains = members.get("domains").and_then(|node| domains(&node, faults)).unwrap_or_default();
     let short = members.get("applies").is_some() || members.get("clauses").is_some();
     let mut ids = BTreeSet::new();
     let rule_sets = match members.get("rule_sets") {
@@ -181,7 +185,7 @@ fn policy(node: &Node<'_>, faults: &mut Faults) -> Option<PolicyDocument> {
         None if short => rule_set(&members, &mut ids, faults).into_iter().collect(),
         None => Vec::new(),
     };
-    Some(PolicyDocument { unregistered: unregistered.unwrap_or_default(), rule_sets })
+    Some(PolicyDocument { unregistered: unregistered.unwrap_or_default(), domains, rule_sets })
 }
 
 fn rule_set(members: &Members<'_>, ids: &mut BTreeSet<ClauseId>, faults: &mut Faults) -> Option<RuleSet> {
@@ -191,6 +195,7 @@ fn rule_set(members: &Members<'_>, ids: &mut BTreeSet<ClauseId>, faults: &mut Fa
         let country = members.get("country").and_then(|node| node.parse(faults));
         Some(Applies { agent, country })
     });
-    let clauses = members.required("clauses", faults).and_then(|node| clauses(&node, ids, faults));
+    let clauses =
+        members.required("clauses", faults).and_then(|node| clauses(&node, Whose::Tenant, ids, faults));
     Some(RuleSet { applies: applies.unwrap_or_default(), clauses: clauses? })
 }

@@ -2,7 +2,8 @@
 //!
 //! No sentence names a counterparty or a resource: those can be erased on request, answers cannot.
 
-use super::document::ClauseId;
+use super::document::{Approvals, ClauseId, Obligation};
+use super::limit::{Each, Period};
 use crate::domain::{Amount, Country, Currency, Outcome, Timestamp};
 use std::{collections::BTreeSet, fmt};
 
@@ -97,6 +98,8 @@ pub struct Finding {
     pub effect: Outcome,
     /// Why.
     pub reason: Reason,
+    /// Whose yes a written clause asks for where it escalates; the principal's, if not said.
+    pub approvals: Option<Approvals>,
 }
 
 impl fmt::Display for Finding {
@@ -213,6 +216,34 @@ pub enum Reason {
     AgentAnswers,
     /// The agent reads what others write: a person says yes first.
     AgentReads,
+    /// The sum of a period would be above what the clause allows.
+    TotalAbove {
+        /// What the action moves.
+        asked: Amount,
+        /// What the period holds already, in minor units of the same currency.
+        used: u64,
+        /// What the clause allows.
+        allowed: Amount,
+        /// Over which time.
+        per: Period,
+        /// For whom or what alone.
+        each: Option<Each>,
+    },
+    /// A period has as many uses as the clause allows.
+    CountReached {
+        /// How many there are.
+        used: u64,
+        /// How many are allowed.
+        allowed: u64,
+        /// Over which time.
+        per: Period,
+        /// For whom or what alone.
+        each: Option<Each>,
+    },
+    /// The clause may be used once for each, and it was.
+    OnlyOnce(Each),
+    /// An escalation acts, and this is what the person who decides is told must hold.
+    Obliged(Obligation),
     /// No clause names the intent.
     Unlisted,
     /// The catalogue does not know the intent.
@@ -250,6 +281,10 @@ impl Reason {
             Self::Expired { .. } => "expired",
             Self::AgentAnswers => "agent-answers",
             Self::AgentReads => "agent-reads",
+            Self::TotalAbove { .. } => "total-above",
+            Self::CountReached { .. } => "count-reached",
+            Self::OnlyOnce(_) => "only-once",
+            Self::Obliged(_) => "obligation",
             Self::Unlisted => "unlisted",
             Self::Unregistered => "unregistered",
         }
@@ -297,9 +332,42 @@ impl fmt::Display for Reason {
             Self::Expired { until } => write!(f, "the mandate held until {until}"),
             Self::AgentAnswers => f.write_str("the agent answers questions and has no actions"),
             Self::AgentReads => f.write_str("the agent reads what others write, so a person says yes first"),
+            Self::TotalAbove { asked, used, allowed, per, each } => {
+                write!(f, "above the total {}: {asked} asked, ", Window(*per, *each))?;
+                match i64::try_from(*used)
+                    .ok()
+                    .and_then(|used| Amount::from_minor_units(used, allowed.currency()))
+                {
+                    Some(used) => write!(f, "{used} used, {allowed} allowed"),
+                    None if *used == 0 => write!(f, "nothing used, {allowed} allowed"),
+                    None => write!(f, "the books cannot say what was used, {allowed} allowed"),
+                }
+            }
+            Self::CountReached { used: u64::MAX, allowed, per, each } => {
+                write!(
+                    f,
+                    "the books cannot say how often it was used, {allowed} {} allowed",
+                    Window(*per, *each)
+                )
+            }
+            Self::CountReached { used, allowed, per, each } => {
+                write!(f, "used {used} times, {allowed} {} allowed", Window(*per, *each))
+            }
+            Self::OnlyOnce(each) => write!(f, "used for this {} before, once is allowed", each.as_str()),
+            Self::Obliged(obligation) => f.write_str(obligation.as_str()),
             Self::Unlisted => f.write_str("no clause names the intent"),
             Self::Unregistered => f.write_str("the catalogue does not know the intent"),
         }
+    }
+}
+
+/// A period as sentences name it.
+struct Window(Period, Option<Each>);
+
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "per {}", self.0)?;
+        self.1.map_or(Ok(()), |each| write!(f, " and {}", each.as_str()))
     }
 }
 

@@ -2,33 +2,50 @@
 
 use super::condition::{Facts, Pass};
 use super::document::{Clause, CredentialClauses, Effect, MandateDocument};
+use super::limit::{BookOwner, BookUse, Metered, Reservation};
 use super::reason::{ClauseRef, Finding, Reason, ServiceClause, Source};
-use crate::domain::Outcome;
+use crate::domain::{CredentialId, Outcome, Timestamp};
 
 /// The clauses of one document, and what becomes of an intent that none of them names.
 #[derive(Clone, Copy)]
 pub(super) struct Terms<'a> {
-    source: Source,
+    pub(super) source: Source,
+    owner: BookOwner,
     pub(super) clauses: &'a [Clause],
     /// `None` passes: nothing found, nothing said.
     unlisted: Option<(Outcome, ServiceClause)>,
 }
 
+/// What documents say: what was found, and what an allow would take from the books.
+#[derive(Default)]
+pub(super) struct Said {
+    pub(super) findings: Vec<Finding>,
+    pub(super) reservations: Vec<Reservation>,
+}
+
 impl<'a> Terms<'a> {
     pub(super) fn policy(clauses: &'a [Clause]) -> Self {
-        Self { source: Source::Policy, clauses, unlisted: None }
+        Self { source: Source::Policy, owner: BookOwner::Policy, clauses, unlisted: None }
     }
 
     pub(super) fn mandate(document: &'a MandateDocument) -> Self {
         let unlisted = Some((document.unlisted.outcome(), ServiceClause::MandateUnlisted));
-        Self { source: Source::Mandate, clauses: &document.clauses, unlisted }
+        Self { source: Source::Mandate, owner: BookOwner::Mandate, clauses: &document.clauses, unlisted }
     }
 
     /// Only clauses with an allowance among them say something to intents they do not name.
-    pub(super) fn credential(document: &'a CredentialClauses) -> Self {
+    pub(super) fn credential(id: CredentialId, document: &'a CredentialClauses) -> Self {
         let allows = document.0.iter().any(Clause::is_allowance);
         let unlisted = allows.then_some((Outcome::Escalate, ServiceClause::CredentialUnlisted));
-        Self { source: Source::Credential, clauses: &document.0, unlisted }
+        Self { source: Source::Credential, owner: BookOwner::Credential(id), clauses: &document.0, unlisted }
+    }
+
+    /// Of a credential, to be compared with other clauses of the same one.
+    pub(super) fn compared(document: &'a CredentialClauses) -> Self {
+        Self {
+            owner: BookOwner::Mandate,
+            ..Self::credential(CredentialId::new(Timestamp::from_unix_milliseconds(0), [0; 10]), document)
+        }
     }
 
     /// What becomes of an intent that no clause names.
@@ -36,67 +53,118 @@ impl<'a> Terms<'a> {
         self.unlisted.map_or(Outcome::Allow, |(outcome, _)| outcome)
     }
 
+    /// The clauses that name the action's intent.
+    pub(super) fn named<'b>(
+        &'b self,
+        facts: &'b Facts<'_>,
+    ) -> impl Iterator<Item = &'a Clause> + use<'a, 'b> {
+        self.clauses.iter().filter(|clause| clause.intent.matches(&facts.action.intent))
+    }
+
+    /// The looks into the books that deciding on the action takes: those of allowances whose conditions hold.
+    pub(super) fn looks(&self, facts: &Facts<'_>, into: &mut Vec<BookUse>) {
+        let limited = self.named(facts).filter(|clause| clause.is_allowance() && !clause.limits.is_empty());
+        for clause in limited {
+            if facts.test_all(&clause.when, Pass::Every).is_ok() {
+                self.metered(facts).looks(clause, into);
+            }
+        }
+    }
+
     /// What the document says to the action: its refusals alone if one acts, otherwise its escalations
     /// and what its allowances come to.
-    pub(super) fn evaluate(&self, facts: &Facts<'_>) -> Vec<Finding> {
-        let named = || self.clauses.iter().filter(|clause| clause.intent.matches(&facts.action.intent));
+    pub(super) fn evaluate(&self, facts: &Facts<'_>, said: &mut Said) {
         let acting = |effect: Effect| {
-            named().filter(move |clause| {
+            self.named(facts).filter(move |clause| {
                 clause.effect == effect && facts.test_all(&clause.when, Pass::Any).is_ok()
             })
         };
-        let refusals: Vec<Finding> = acting(Effect::Refuse)
-            .map(|clause| self.finding(clause, Outcome::Refuse, Reason::Forbidden))
-            .collect();
-        if !refusals.is_empty() {
-            return refusals;
+        let before = said.findings.len();
+        said.findings.extend(
+            acting(Effect::Refuse).map(|clause| self.finding(clause, Outcome::Refuse, Reason::Forbidden)),
+        );
+        if said.findings.len() > before {
+            return;
         }
-        let mut findings: Vec<Finding> = acting(Effect::Escalate)
-            .map(|clause| self.finding(clause, Outcome::Escalate, Reason::AsksAPerson))
-            .collect();
-        let acted = !findings.is_empty();
-        findings.extend(self.allowances(named(), facts, acted));
-        findings
+        said.findings.extend(acting(Effect::Escalate).map(|clause| {
+            let reason = match &clause.obligation {
+                Some(obligation) => Reason::Obliged(obligation.clone()),
+                None => Reason::AsksAPerson,
+            };
+            self.finding(clause, Outcome::Escalate, reason)
+        }));
+        let acted = said.findings.len() > before;
+        self.allowances(facts, acted, said);
     }
 
-    /// One passing allowance suffices, and of several the smallest id is named; if none passes, every
-    /// one that failed is; if there is none and no escalation acted either, the intent is unlisted.
-    fn allowances<'c>(
-        &self,
-        named: impl Iterator<Item = &'c Clause>,
-        facts: &Facts<'_>,
-        acted: bool,
-    ) -> Vec<Finding> {
+    /// One passing allowance suffices, and of several the smallest id is named and reserves; if none passes,
+    /// every one that failed is named, and a person's yes would count in all their books; if there is none and
+    /// no escalation acted either, the intent is unlisted.
+    fn allowances(&self, facts: &Facts<'_>, acted: bool, said: &mut Said) {
         let mut passing: Option<&Clause> = None;
         let mut failing = Vec::new();
-        for clause in named {
+        for clause in self.named(facts) {
             let Effect::Allow { otherwise } = clause.effect else { continue };
-            match facts.test_all(&clause.when, Pass::Every) {
-                Ok(()) if passing.is_none_or(|best| clause.id < best.id) => passing = Some(clause),
-                Ok(()) => {}
-                Err(reason) => failing.push(self.finding(clause, otherwise.outcome(), reason)),
+            if passing.is_some_and(|best| best.id < clause.id) {
+                continue;
+            }
+            match self.test(clause, facts) {
+                Ok(()) => passing = Some(clause),
+                Err(reason) => failing.push((clause, otherwise, reason)),
             }
         }
         if let Some(clause) = passing {
+            self.metered(facts).reserve(clause, &mut said.reservations);
             // A policy passes to the mandate; it never allows, so it has nothing to name here.
-            return match self.source {
-                Source::Policy => Vec::new(),
+            match self.source {
+                Source::Policy => {}
                 Source::Mandate | Source::Credential | Source::Service => {
-                    vec![self.finding(clause, Outcome::Allow, Reason::Allowed)]
+                    said.findings.push(self.finding(clause, Outcome::Allow, Reason::Allowed));
                 }
-            };
+            }
+            return;
         }
         if failing.is_empty()
             && !acted
             && let Some((effect, clause)) = self.unlisted
         {
             let clause = ClauseRef::Service(clause);
-            return vec![Finding { clause, source: self.source, effect, reason: Reason::Unlisted }];
+            said.findings.push(Finding {
+                clause,
+                source: self.source,
+                effect,
+                reason: Reason::Unlisted,
+                approvals: None,
+            });
         }
-        failing
+        for (clause, otherwise, reason) in failing {
+            self.metered(facts).reserve(clause, &mut said.reservations);
+            said.findings.push(self.finding(clause, otherwise.outcome(), reason));
+        }
+    }
+
+    /// Whether an allowance holds: its conditions first, then its limits.
+    pub(super) fn test(&self, clause: &Clause, facts: &Facts<'_>) -> Result<(), Reason> {
+        facts.test_all(&clause.when, Pass::Every)?;
+        if clause.limits.is_empty() { Ok(()) } else { self.metered(facts).room(clause, facts.used) }
+    }
+
+    /// The limits of this document's clauses, as they meet the action.
+    pub(super) fn metered<'b>(&self, facts: &'b Facts<'_>) -> Metered<'b> {
+        Metered { action: facts.action, owner: self.owner, zone: facts.zone, now: facts.now }
     }
 
     fn finding(&self, clause: &Clause, effect: Outcome, reason: Reason) -> Finding {
-        Finding { clause: ClauseRef::Written(clause.id.clone()), source: self.source, effect, reason }
+        let approvals = match effect {
+            Outcome::Escalate => clause.approvals.clone(),
+            Outcome::Allow | Outcome::Refuse => None,
+        };
+        Finding {
+            clause: ClauseRef::Written(clause.id.clone()),
+            source: self.source,
+            effect,
+            reason,
+            approvals,
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! From a document to the JSON that reads back as the same: defaults left out, sets in order.
 
 use super::document::{
-    AmountTest, Applies, Clause, Condition, CounterpartyTest, CountryTest, CredentialClauses, Effect,
-    KnownCounterparty, MandateDocument, Otherwise, PolicyDocument, ResourceTest, RuleSet, Unlisted,
-    Unregistered, Validity,
+    AmountTest, Applies, Approvals, Clause, Condition, CounterpartyTest, CountryTest, CredentialClauses,
+    Domain, Effect, KnownCounterparty, MandateDocument, Otherwise, PolicyDocument, ResourceTest, RuleSet,
+    Unlisted, Unregistered, Validity,
 };
+use super::limit::{Bound, Limit};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 impl MandateDocument {
     /// The document as JSON, in the one form that equal documents share.
@@ -22,6 +24,9 @@ impl MandateDocument {
         if !self.counterparties.is_empty() {
             put(&mut object, "counterparties", self.counterparties.iter().map(known).collect());
         }
+        if !self.domains.is_empty() {
+            put(&mut object, "domains", domains(&self.domains));
+        }
         put(&mut object, "clauses", clauses(&self.clauses));
         Value::Object(object)
     }
@@ -35,6 +40,9 @@ impl PolicyDocument {
             Unregistered::Described => {}
             Unregistered::Escalate => put(&mut object, "unregistered", json!("escalate")),
             Unregistered::Refuse => put(&mut object, "unregistered", json!("refuse")),
+        }
+        if !self.domains.is_empty() {
+            put(&mut object, "domains", domains(&self.domains));
         }
         put(&mut object, "rule_sets", self.rule_sets.iter().map(rule_set).collect());
         Value::Object(object)
@@ -115,7 +123,68 @@ fn clause(clause: &Clause) -> Value {
     if !clause.when.is_empty() {
         put(&mut object, "when", conditions(&clause.when));
     }
+    if !clause.limits.is_empty() {
+        put(&mut object, "limits", clause.limits.iter().map(limit).collect());
+    }
+    if let Some(approvals) = &clause.approvals {
+        put(&mut object, "approvals", approvals.to_json());
+    }
+    if let Some(obligation) = &clause.obligation {
+        put(&mut object, "obligation", json!(obligation.as_str()));
+    }
     Value::Object(object)
+}
+
+fn limit(limit: &Limit) -> Value {
+    let mut object = Map::new();
+    match limit.bound {
+        Bound::Total { most, per } => {
+            put(&mut object, "total", most.to_json());
+            put(&mut object, "per", json!(per.to_string()));
+        }
+        Bound::Count { most, per } => {
+            put(&mut object, "count", json!(most));
+            put(&mut object, "per", json!(per.to_string()));
+        }
+        Bound::Once => {}
+    }
+    if let Some(each) = limit.each {
+        let name = if limit.bound == Bound::Once { "once_per" } else { "each" };
+        put(&mut object, name, json!(each.as_str()));
+    }
+    if let Some(pool) = &limit.pool {
+        put(&mut object, "pool", json!(pool.as_str()));
+    }
+    Value::Object(object)
+}
+
+fn domains(domains: &[Domain]) -> Value {
+    let by_pattern = domains.iter().map(|domain| (domain.intent.to_string(), conditions(&domain.when)));
+    Value::Object(by_pattern.collect())
+}
+
+impl Approvals {
+    /// What [`Approvals::to_json`] wrote.
+    pub fn from_json(value: &Value) -> Option<Self> {
+        let count = u8::try_from(value.get("count")?.as_u64()?).ok()?;
+        let roles = match value.get("roles") {
+            Some(roles) => {
+                roles.as_array()?.iter().map(|role| role.as_str()?.parse().ok()).collect::<Option<_>>()?
+            }
+            None => BTreeSet::new(),
+        };
+        Some(Self { count, roles })
+    }
+
+    /// As documents, decisions and answers write it.
+    pub fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        put(&mut object, "count", json!(self.count));
+        if !self.roles.is_empty() {
+            put(&mut object, "roles", self.roles.iter().map(|role| json!(role.as_str())).collect());
+        }
+        Value::Object(object)
+    }
 }
 
 fn conditions(conditions: &[Condition]) -> Value {

@@ -59,7 +59,7 @@ async fn find(app: &App, caller: &Caller, id: DecisionId) -> Result<Decision, Pr
     let tenant = caller.tenant().clone();
     let found = app.read(move |connection| decision::find(connection, &tenant, id)).await?;
     let found = found.filter(|found| match caller {
-        Caller::Person(person) => found.principal == person.id,
+        Caller::Person(person) => found.is_seen_by(person.id, person.roles),
         Caller::Agent(agent) => found.agent == agent.presented.agent,
     });
     found.ok_or_else(|| Problem::not_found("decision"))
@@ -72,7 +72,7 @@ pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> Result<Ht
     let status: Option<DecisionStatus> = query.parsed("status")?;
     let (limit, before) = (query.limit()?, query.id_cursor::<DecisionId>()?);
     let whose = match &caller {
-        Caller::Person(person) => Whose::Principal(person.id),
+        Caller::Person(person) => Whose::Person(person.id, person.roles),
         Caller::Agent(agent) => Whose::Agent(agent.presented.agent),
     };
     let tenant = caller.tenant().clone();
@@ -151,7 +151,7 @@ async fn ended<T>(
 /// A decision's status at an instant: what time has ended is ended, also before it is recorded.
 pub(crate) fn status_at(found: &Decision, now: Timestamp) -> DecisionStatus {
     match found.status {
-        DecisionStatus::Open if found.kind == DecisionKind::Action && found.expires_at <= now => {
+        DecisionStatus::Open if found.kind != DecisionKind::Effect && found.expires_at <= now => {
             DecisionStatus::Expired
         }
         DecisionStatus::Approved if found.approved_until.is_some_and(|until| until <= now) => {

@@ -34,6 +34,11 @@ pub fn decision_opened(
         is_effect: match decision.kind {
             DecisionKind::Action => false,
             DecisionKind::Effect => true,
+            DecisionKind::Attention => false,
+        },
+        is_attention: match decision.kind {
+            DecisionKind::Attention => true,
+            DecisionKind::Action | DecisionKind::Effect => false,
         },
         expires: minute(decision.expires_at),
         decision: decision.id.to_string(),
@@ -56,6 +61,7 @@ struct Words<'a> {
     name: &'a str,
     intent: &'a str,
     is_effect: bool,
+    is_attention: bool,
     expires: String,
     decision: String,
     url: &'a str,
@@ -128,6 +134,8 @@ mod tests {
             approved_until: None,
             reason: None,
             used_index: None,
+            asks: 1,
+            approvals: std::collections::BTreeSet::new(),
         };
         decision_opened(
             &tenant,

@@ -2,104 +2,15 @@
 
 use super::{AnyConnection, StoreError, read, schema::decisions};
 use crate::domain::{
-    AgentId, CredentialId, DecisionId, EffectId, Hash, Intent, PrincipalId, TenantSlug, Timestamp,
+    AgentId, CredentialId, DecisionId, EffectId, Hash, Intent, PrincipalId, Roles, TenantSlug, Timestamp,
 };
+pub use crate::domain::{DecisionKind, DecisionStatus};
+use crate::engine::Approvals;
+use crate::engine::step::counts;
 use diesel::prelude::*;
-use std::{fmt, str::FromStr};
-
-/// What a decision is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DecisionKind {
-    /// An action outside the mandate, to approve or decline.
-    Action,
-    /// An effect nobody knows the end of, to resolve.
-    Effect,
-}
-
-impl DecisionKind {
-    /// The kind's name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Action => "action",
-            Self::Effect => "effect",
-        }
-    }
-}
-
-impl FromStr for DecisionKind {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "action" => Ok(Self::Action),
-            "effect" => Ok(Self::Effect),
-            other => Err(format!("`{other}` is not a kind of decision")),
-        }
-    }
-}
-
-/// Where a decision stands; all but the first two are ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum DecisionStatus {
-    /// A person has yet to decide.
-    Open,
-    /// A yes that is not used yet.
-    Approved,
-    /// A no.
-    Declined,
-    /// Nobody decided in time, or the yes was not used in time.
-    Expired,
-    /// Taken back: by a narrowing, a revocation, or because the answer would now be refuse.
-    Withdrawn,
-    /// The yes was used.
-    Used,
-    /// A person said how the effect ended.
-    Resolved,
-}
-
-impl DecisionStatus {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Open,
-        Self::Approved,
-        Self::Declined,
-        Self::Expired,
-        Self::Withdrawn,
-        Self::Used,
-        Self::Resolved,
-    ];
-
-    /// The status's name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Approved => "approved",
-            Self::Declined => "declined",
-            Self::Expired => "expired",
-            Self::Withdrawn => "withdrawn",
-            Self::Used => "used",
-            Self::Resolved => "resolved",
-        }
-    }
-}
-
-impl fmt::Display for DecisionStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for DecisionStatus {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or_else(|| {
-            format!(
-                "`{}` is not a status: one of {}",
-                text.escape_debug(),
-                Self::ALL.map(Self::as_str).join(", ")
-            )
-        })
-    }
-}
+use diesel::sql_types::{Bool, Nullable};
+use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// An item of a principal's queue.
 #[derive(Debug, Clone)]
@@ -140,11 +51,23 @@ pub struct Decision {
     pub reason: Option<String>,
     /// The receipt of the call that used the yes.
     pub used_index: Option<u64>,
+    /// How often the same was asked while it waited, the first time included.
+    pub asks: u64,
+    /// Whose yes it takes; empty is the principal's alone.
+    pub approvals: BTreeSet<Approvals>,
+}
+
+impl Decision {
+    /// Whether it stands in the queue of a person: their own, or one that asks for the yes of people with their roles.
+    pub fn is_seen_by(&self, person: PrincipalId, roles: Roles) -> bool {
+        self.principal == person
+            || self.approvals.iter().any(|approvals| counts(approvals, self.principal, person, roles))
+    }
 }
 
 type Row = (
     (String, String, String, String, String, String, String, i64, Vec<u8>, Option<Vec<u8>>, Option<String>),
-    (i64, i64, Option<i64>, Option<String>, Option<i64>, Option<String>, Option<i64>),
+    (i64, i64, Option<i64>, Option<String>, Option<i64>, Option<String>, Option<i64>, i64, Option<String>),
 );
 
 #[rustfmt::skip]
@@ -152,7 +75,7 @@ type Columns = (
     (decisions::id, decisions::principal, decisions::agent, decisions::credential, decisions::kind, decisions::status,
      decisions::intent, decisions::log_index, decisions::input_hash, decisions::request_hash, decisions::effect),
     (decisions::opened_at, decisions::expires_at, decisions::decided_at, decisions::decided_by,
-     decisions::approved_until, decisions::reason, decisions::used_index),
+     decisions::approved_until, decisions::reason, decisions::used_index, decisions::asks, decisions::approvals),
 );
 
 #[rustfmt::skip]
@@ -160,13 +83,14 @@ const COLUMNS: Columns = (
     (decisions::id, decisions::principal, decisions::agent, decisions::credential, decisions::kind, decisions::status,
      decisions::intent, decisions::log_index, decisions::input_hash, decisions::request_hash, decisions::effect),
     (decisions::opened_at, decisions::expires_at, decisions::decided_at, decisions::decided_by,
-     decisions::approved_until, decisions::reason, decisions::used_index),
+     decisions::approved_until, decisions::reason, decisions::used_index, decisions::asks, decisions::approvals),
 );
 
 fn read_row((subject, course): Row) -> Result<Decision, StoreError> {
     let (id, principal, agent, credential, kind, status, intent, log_index, input_hash, request_hash, effect) =
         subject;
-    let (opened_at, expires_at, decided_at, decided_by, approved_until, reason, used_index) = course;
+    let (opened_at, expires_at, decided_at, decided_by, approved_until, reason, used_index, asks, approvals) =
+        course;
     Ok(Decision {
         id: read::text("decisions.id", &id)?,
         principal: read::text("decisions.principal", &principal)?,
@@ -186,7 +110,26 @@ fn read_row((subject, course): Row) -> Result<Decision, StoreError> {
         approved_until: read::optional_time(approved_until),
         reason,
         used_index: read::optional_count("decisions.used_index", used_index)?,
+        asks: read::count("decisions.asks", asks)?,
+        approvals: approvals.map_or_else(|| Ok(BTreeSet::new()), |text| read_approvals(&text))?,
     })
+}
+
+fn read_approvals(text: &str) -> Result<BTreeSet<Approvals>, StoreError> {
+    let corrupt = |detail: String| StoreError::Corrupt { place: "decisions.approvals", detail };
+    let written: Vec<Value> = serde_json::from_str(text).map_err(|error| corrupt(error.to_string()))?;
+    written
+        .iter()
+        .map(|one| Approvals::from_json(one).ok_or_else(|| corrupt(format!("`{one}` asks for nobody"))))
+        .collect()
+}
+
+/// The principal's own yes is the rule, and goes without saying.
+fn written_approvals(approvals: &BTreeSet<Approvals>) -> Option<String> {
+    if approvals.iter().all(|one| *one == Approvals::own()) {
+        return None;
+    }
+    Some(Value::Array(approvals.iter().map(Approvals::to_json).collect()).to_string())
 }
 
 /// Opens a decision.
@@ -212,6 +155,8 @@ pub fn insert(
             decisions::opened_at.eq(decision.opened_at.unix_milliseconds()),
             decisions::expires_at.eq(decision.expires_at.unix_milliseconds()),
             decisions::due_at.eq(Some(decision.expires_at.unix_milliseconds())),
+            decisions::asks.eq(read::stored_count(decision.asks)),
+            decisions::approvals.eq(written_approvals(&decision.approvals)),
         ))
         .execute(connection)?;
     Ok(())
@@ -235,8 +180,8 @@ pub fn find(
 /// Whose decisions a list holds.
 #[derive(Debug, Clone, Copy)]
 pub enum Whose {
-    /// One person's queue.
-    Principal(PrincipalId),
+    /// One person's queue: their own, and what asks for the yes of people with their roles.
+    Person(PrincipalId, Roles),
     /// What one agent asked.
     Agent(AgentId),
 }
@@ -257,7 +202,15 @@ pub fn page(
         .select(COLUMNS)
         .into_boxed();
     query = match whose {
-        Whose::Principal(id) => query.filter(decisions::principal.eq(id.to_string())),
+        Whose::Person(id, roles) => {
+            let mut theirs: Box<dyn BoxableExpression<_, _, SqlType = Nullable<Bool>>> =
+                Box::new(decisions::principal.eq(id.to_string()).nullable());
+            for role in roles.iter() {
+                // Roles stand quoted in the JSON of what is asked for.
+                theirs = Box::new(theirs.or(decisions::approvals.like(format!("%\"{}\"%", role.as_str()))));
+            }
+            query.filter(theirs)
+        }
         Whose::Agent(id) => query.filter(decisions::agent.eq(id.to_string())),
     };
     if let Some(status) = status {
@@ -285,6 +238,56 @@ pub fn undecided(
         query = query.filter(decisions::principal.eq(principal.to_string()));
     }
     query.load::<Row>(connection)?.into_iter().map(read_row).collect()
+}
+
+/// The decision about the same request under the same credential that still waits, if there is one.
+pub fn waiting_for_same(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    agent: AgentId,
+    credential: CredentialId,
+    request_hash: Hash,
+) -> Result<Option<Decision>, StoreError> {
+    decisions::table
+        .filter(decisions::tenant.eq(tenant.as_str()).and(decisions::agent.eq(agent.to_string())))
+        .filter(decisions::due_at.is_not_null().and(decisions::kind.eq(DecisionKind::Action.as_str())))
+        .filter(decisions::credential.eq(credential.to_string()))
+        .filter(decisions::request_hash.eq(Some(request_hash.as_bytes().to_vec())))
+        .order(decisions::id.desc())
+        .select(COLUMNS)
+        .first::<Row>(connection)
+        .optional()?
+        .map(read_row)
+        .transpose()
+}
+
+/// The open item that says that an agent asks too much, if there is one.
+pub fn open_attention(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    agent: AgentId,
+) -> Result<Option<Decision>, StoreError> {
+    decisions::table
+        .filter(decisions::tenant.eq(tenant.as_str()).and(decisions::agent.eq(agent.to_string())))
+        .filter(decisions::due_at.is_not_null().and(decisions::kind.eq(DecisionKind::Attention.as_str())))
+        .order(decisions::id.desc())
+        .select(COLUMNS)
+        .first::<Row>(connection)
+        .optional()?
+        .map(read_row)
+        .transpose()
+}
+
+/// Counts one more ask of what waits.
+pub fn asked_again(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    id: DecisionId,
+) -> Result<(), StoreError> {
+    diesel::update(decisions::table.find((tenant.as_str(), id.to_string())))
+        .set(decisions::asks.eq(decisions::asks + 1))
+        .execute(connection)?;
+    Ok(())
 }
 
 /// How many of an agent's decisions are open, and how many were opened since an instant.

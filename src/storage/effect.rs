@@ -1,53 +1,9 @@
 //! The ledger of effects: what an allow lets happen once, and how it ended.
 
 use super::{AnyConnection, StoreError, read, schema::effects};
+pub use crate::domain::EffectStatus;
 use crate::domain::{AgentId, CredentialId, EffectId, Intent, PrincipalId, TenantSlug, Timestamp};
 use diesel::prelude::*;
-use std::{fmt, str::FromStr};
-
-/// Where an effect stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EffectStatus {
-    /// Allowed, and not reported on yet.
-    Claimed,
-    /// It happened.
-    Done,
-    /// It definitely did not happen.
-    Failed,
-    /// Nobody knows.
-    Unknown,
-}
-
-impl EffectStatus {
-    /// The status's name on the wire.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Claimed => "claimed",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-impl fmt::Display for EffectStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for EffectStatus {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "claimed" => Ok(Self::Claimed),
-            "done" => Ok(Self::Done),
-            "failed" => Ok(Self::Failed),
-            "unknown" => Ok(Self::Unknown),
-            other => Err(format!("`{}` is not a status: done, failed or unknown", other.escape_debug())),
-        }
-    }
-}
 
 /// One effect.
 #[derive(Debug, Clone)]

@@ -5,6 +5,8 @@
 
 pub mod access;
 pub mod agent;
+pub mod approval;
+pub mod book;
 pub mod catalogue;
 pub mod credential;
 mod database;

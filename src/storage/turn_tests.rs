@@ -37,6 +37,8 @@ fn open_decision() -> Decision {
         approved_until: None,
         reason: None,
         used_index: None,
+        asks: 1,
+        approvals: std::collections::BTreeSet::new(),
     }
 }
 

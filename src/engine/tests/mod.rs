@@ -11,11 +11,11 @@ mod laws;
 mod naive;
 
 use super::{
-    Action, CredentialClauses, Described, KnownCounterparties, MandateDocument, PolicyDocument, Standing,
-    Verdict, decide, read_request,
+    Action, CredentialClauses, CredentialTerms, Described, KnownCounterparties, MandateDocument,
+    PolicyDocument, Standing, Used, Verdict, decide, read_request,
 };
 use crate::domain::{
-    AgentId, AgentKind, Country, ExternalName, Malformed, Outcome, Scope, Scopes, Timestamp,
+    AgentId, AgentKind, Country, CredentialId, ExternalName, Malformed, Outcome, Scope, Scopes, Timestamp,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -61,6 +61,11 @@ fn agent() -> AgentId {
     AgentId::new(Timestamp::from_unix_milliseconds(0), [1; 10])
 }
 
+/// The credential at a place of the line, the own one first.
+fn credential(place: u8) -> CredentialId {
+    CredentialId::new(Timestamp::from_unix_milliseconds(0), [place; 10])
+}
+
 /// What is wrong, as `pointer: detail` lines.
 fn faults<T: std::fmt::Debug>(read: Result<T, Malformed>) -> Vec<String> {
     let line = |fault: crate::domain::Fault| format!("{}: {}", fault.pointer, fault.detail);
@@ -76,6 +81,8 @@ struct Case {
     credentials: Vec<CredentialClauses>,
     country_fixed: Option<Country>,
     known: BTreeSet<ExternalName>,
+    used: Used,
+    zone: chrono_tz::Tz,
     now: Timestamp,
 }
 
@@ -89,12 +96,20 @@ impl Case {
             credentials: Vec::new(),
             country_fixed: None,
             known: BTreeSet::new(),
+            used: Used::default(),
+            zone: chrono_tz::UTC,
             now: now(),
         }
     }
 
     fn decide(&self, action: &Action) -> Verdict {
-        let credentials: Vec<&CredentialClauses> = self.credentials.iter().collect();
+        self.standing(|standing| decide(standing, action, self.now))
+    }
+
+    fn standing<T>(&self, with: impl FnOnce(&Standing<'_>) -> T) -> T {
+        let line = self.credentials.iter().zip(1..);
+        let credentials: Vec<CredentialTerms<'_>> =
+            line.map(|(clauses, place)| CredentialTerms { id: credential(place), clauses }).collect();
         let known: &dyn KnownCounterparties = &self.known;
         let standing = Standing {
             scopes: self.scopes,
@@ -105,8 +120,10 @@ impl Case {
             credentials: &credentials,
             country_fixed: self.country_fixed,
             known,
+            used: &self.used,
+            zone: self.zone,
         };
-        decide(&standing, action, self.now)
+        with(&standing)
     }
 
     /// Outcome and clauses, as tables write them.

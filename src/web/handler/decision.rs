@@ -56,7 +56,7 @@ pub(super) async fn decline(
         let given = async {
             let reason: Option<Label> = optional(fields, "reason")?;
             let clause = if optional::<Refuse>(fields, "narrow")?.is_some() {
-                let (slug, person) = (visit.person.tenant.clone(), visit.person.id);
+                let (slug, person) = (visit.person.tenant.clone(), (visit.person.id, visit.person.roles));
                 let found = app.read(move |connection| own(connection, &slug, person, id)).await?;
                 let intent = found.ok_or_else(|| Problem::not_found("decision"))?.intent;
                 said = format!("declined, and your mandate now refuses every {intent}");
@@ -124,6 +124,9 @@ fn refusal_of(intent: Intent, id: DecisionId) -> Result<Clause, Malformed> {
         intent: IntentPattern::Exact(intent),
         effect: Effect::Refuse,
         when: Vec::new(),
+        limits: Vec::new(),
+        approvals: None,
+        obligation: None,
     })
 }
 

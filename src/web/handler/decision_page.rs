@@ -1,6 +1,6 @@
 //! What the page of one decision shows: gathered from the decision, its receipt and what surrounds them.
 
-use super::queue::{UNKNOWN, own, shown};
+use super::queue::{FLOOD, UNKNOWN, own, shown};
 use super::visit::Visit;
 use crate::actions::request::described_again;
 use crate::app::App;
@@ -79,7 +79,7 @@ pub(super) async fn page(
     id: DecisionId,
     fault: Option<&str>,
 ) -> Result<DecisionPage, Problem> {
-    let (slug, person) = (visit.person.tenant.clone(), visit.person.id);
+    let (slug, person) = (visit.person.tenant.clone(), (visit.person.id, visit.person.roles));
     let found = app
         .read(move |connection| {
             let Some(decision) = own(connection, &slug, person, id)? else { return Ok(None) };
@@ -102,11 +102,13 @@ pub(super) async fn page(
             (reason, clause_lines(&found, &output))
         }
         DecisionKind::Effect => (UNKNOWN.to_owned(), Vec::new()),
+        DecisionKind::Attention => (FLOOD.to_owned(), Vec::new()),
     };
     let (stage, ends) = match status {
         DecisionStatus::Open => match decision.kind {
             DecisionKind::Action => (Stage::Approve, Some(decision.expires_at)),
             DecisionKind::Effect => (Stage::Resolve, None),
+            DecisionKind::Attention => (Stage::Close, Some(decision.expires_at)),
         },
         DecisionStatus::Approved => (Stage::Closed, decision.approved_until),
         DecisionStatus::Declined

@@ -3,7 +3,7 @@
 use super::reply::{html, read, see_other};
 use super::visit::Visit;
 use crate::app::App;
-use crate::domain::{AgentId, DecisionId, PrincipalId, TenantSlug};
+use crate::domain::{AgentId, DecisionId, PrincipalId, Roles, TenantSlug};
 use crate::http::{Problem, Query, status_at};
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Whose};
 use crate::storage::{AnyConnection, StoreError, agent, receipt};
@@ -35,12 +35,12 @@ pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> HttpRespo
 
 async fn page(app: &App, visit: &Visit, cursor: Option<String>) -> Result<QueuePage, Problem> {
     let waiting = if cursor.is_none() { visit.open.clone() } else { Vec::new() };
-    let (slug, id) = (visit.person.tenant.clone(), visit.person.id);
+    let (slug, id, roles) = (visit.person.tenant.clone(), visit.person.id, visit.person.roles);
     let (open, ended) = app
         .read(move |connection| {
             let open = lines(connection, &slug, waiting)?;
             let page =
-                decision::page(connection, &slug, Whose::Principal(id), None, cursor.as_deref(), PAGE)?;
+                decision::page(connection, &slug, Whose::Person(id, roles), None, cursor.as_deref(), PAGE)?;
             Ok((open, lines(connection, &slug, page)?))
         })
         .await?;
@@ -109,6 +109,7 @@ fn lines(
             let reason = match decision.kind {
                 DecisionKind::Action => output.get("reason").and_then(Value::as_str).unwrap_or_default(),
                 DecisionKind::Effect => UNKNOWN,
+                DecisionKind::Attention => FLOOD,
             };
             Line {
                 agent: names.get(&decision.agent).cloned().unwrap_or_default(),
@@ -123,6 +124,10 @@ fn lines(
 
 /// Why an effect waits for a person.
 pub(super) const UNKNOWN: &str = "it was allowed, and whoever carried it out could not say how it ended";
+
+/// What an item says that an agent is told no for asking too much.
+pub(super) const FLOOD: &str =
+    "it asks for more decisions than one agent may, so what else it asks for is refused for now";
 
 /// What a call moves, by its facts where the gate has them from elsewhere than the description.
 fn amount(input: &Value) -> Option<String> {
@@ -145,8 +150,8 @@ pub(super) const fn shown(status: DecisionStatus) -> Status {
 pub(super) fn own(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
-    person: PrincipalId,
+    (person, roles): (PrincipalId, Roles),
     id: DecisionId,
 ) -> Result<Option<Decision>, StoreError> {
-    Ok(decision::find(connection, tenant, id)?.filter(|found| found.principal == person))
+    Ok(decision::find(connection, tenant, id)?.filter(|found| found.is_seen_by(person, roles)))
 }

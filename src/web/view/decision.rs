@@ -55,7 +55,7 @@ impl DecisionPage {
     fn validities(&self) -> &'static [(u32, &'static str)] {
         match self.stage {
             Stage::Approve => &VALIDITIES,
-            Stage::Resolve | Stage::Closed => &[],
+            Stage::Resolve | Stage::Close | Stage::Closed => &[],
         }
     }
 }
@@ -67,6 +67,8 @@ pub enum Stage {
     Approve,
     /// An open effect: done or failed.
     Resolve,
+    /// An open item that an agent asks too much: seen.
+    Close,
     /// None: it is no longer open.
     Closed,
 }
@@ -78,6 +80,10 @@ impl Stage {
 
     fn is_resolve(self) -> bool {
         self == Self::Resolve
+    }
+
+    fn is_close(self) -> bool {
+        self == Self::Close
     }
 }
 

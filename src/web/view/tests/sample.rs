@@ -125,7 +125,9 @@ pub(super) fn decision(said: &str, stage: Stage) -> DecisionPage {
     };
     let (status, history) = match stage {
         Stage::Closed => (Status { word: "declined", tone: Tone::Bad }, vec![open, answered]),
-        Stage::Approve | Stage::Resolve => (Status { word: "open", tone: Tone::Waiting }, vec![open]),
+        Stage::Approve | Stage::Resolve | Stage::Close => {
+            (Status { word: "open", tone: Tone::Waiting }, vec![open])
+        }
     };
     DecisionPage {
         frame: frame(said, Section::Queue),

@@ -1,0 +1,89 @@
+//! The engine asked inside a batch: with the books it wants to look into, and what an allow takes from them.
+
+use super::Error;
+use crate::committer::{Books, Standing};
+use crate::crypto::hmac_sha256;
+use crate::domain::{PrincipalId, Scopes};
+use crate::engine::{self, Action, Book, BookOwner, Reservation, Used, Verdict, check_domains};
+use crate::storage::book;
+use serde_json::{Value, json};
+
+/// A verdict, and what it rests on beside the documents: with it, the same answer can be decided again.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) verdict: Verdict,
+    /// What each look into the books showed, in the order in which the engine asked.
+    pub(super) used: Vec<u64>,
+    /// Which of the counterparties the principal had approved before, by their place in the list.
+    pub(super) known: Vec<usize>,
+}
+
+/// Decides on an action under what is live.
+///
+/// # Errors
+/// What lies outside the domains of policy and mandate is malformed.
+pub(super) fn judge(
+    books: &mut Books<'_>,
+    standing: &Standing,
+    carried: Scopes,
+    action: &Action,
+) -> Result<Judged, Error> {
+    let now = books.now();
+    let terms = standing.credential_terms();
+    let nothing = Used::default();
+    let unread = standing.view(&terms, &nothing, carried);
+    check_domains(&unread, action, now)?;
+    let mut used = Used::default();
+    let mut shown = Vec::new();
+    for look in engine::looks(&unread, action, now) {
+        let key = key(books, standing.credential.principal, &look.book);
+        let (connection, slug) = books.place();
+        let amount = book::used(connection, slug, &key, look.since)?;
+        shown.push(amount);
+        used.note(&look, amount);
+    }
+    let view = engine::Standing { used: &used, ..unread };
+    let verdict = engine::decide(&view, action, now);
+    let names = action.counterparties.iter().enumerate();
+    let known = names.filter(|(_, name)| standing.known.contains(*name)).map(|(place, _)| place).collect();
+    Ok(Judged { verdict, used: shown, known })
+}
+
+impl Judged {
+    /// What the input document says of it.
+    pub(super) fn write(&self, input: &mut Value) {
+        if !self.used.is_empty() {
+            super::evaluate::put(input, "used", json!(self.used));
+        }
+        if !self.known.is_empty() {
+            super::evaluate::put(input, "known", json!(self.known));
+        }
+    }
+}
+
+/// Takes from the books what an allow reserves.
+pub(super) fn reserve(
+    books: &mut Books<'_>,
+    principal: PrincipalId,
+    reservations: &[Reservation],
+    log_index: u64,
+) -> Result<(), Error> {
+    let now = books.now();
+    for reservation in reservations {
+        let key = key(books, principal, &reservation.book);
+        let (connection, slug) = books.place();
+        book::reserve(connection, slug, &key, reservation.amount, log_index, now)?;
+    }
+    Ok(())
+}
+
+/// The key a book is stored under. It tells nothing of whom the book is for.
+fn key(books: &Books<'_>, principal: PrincipalId, of: &Book) -> String {
+    let line = match of.owner {
+        BookOwner::Policy | BookOwner::Credential(_) => format!("procura-book-v1 {of}"),
+        BookOwner::Mandate => format!("procura-book-v1 {principal} {of}"),
+    };
+    let digest = hmac_sha256(books.lookup_key(), line.as_bytes());
+    // Half of it is more than any two books could meet in, and keeps the rows short.
+    hex::encode(digest.get(..16).unwrap_or(&digest))
+}

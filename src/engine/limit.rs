@@ -1,0 +1,445 @@
+//! Limits: how much and how often an allowance may be used, and the books that hold what was used.
+//!
+//! A *book* counts one thing for one clause or pool: amounts in one currency, or calls, for everyone or for one
+//! counterparty or resource. Several limits may look at one book through different windows. The engine says
+//! which books to look at ([`BookUse`]) and what an allow takes from them ([`Reservation`]); whoever keeps the
+//! books reads and writes them in the transaction of the answer.
+
+use super::action::Action;
+use super::document::{Clause, ClauseId};
+use super::reason::Reason;
+use crate::domain::{Amount, CredentialId, Currency, Duration, ExternalName, Timestamp};
+use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveTime, TimeZone, Timelike, Utc};
+use chrono_tz::Tz;
+use std::{collections::BTreeMap, fmt, str::FromStr};
+
+/// The most limits one clause may have.
+pub(super) const MOST_LIMITS: usize = 16;
+const MOST_DAYS: u32 = 366;
+const MOST_HOURS: u32 = 366 * 24;
+
+/// One bound on the use of an allowance.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Limit {
+    /// What is bounded.
+    pub bound: Bound,
+    /// Counted for each counterparty or resource by itself; for all together, if not said.
+    pub each: Option<Each>,
+    /// Counted together with the other clauses that name the same pool; for the clause alone, if not said.
+    pub pool: Option<ClauseId>,
+}
+
+/// What a limit bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// The sum of the amounts of one period, in one currency; every other currency fails.
+    Total {
+        /// The highest sum.
+        most: Amount,
+        /// Over which time.
+        per: Period,
+    },
+    /// The number of uses in one period.
+    Count {
+        /// The highest number.
+        most: u64,
+        /// Over which time.
+        per: Period,
+    },
+    /// One use ever; only with `each`.
+    Once,
+}
+
+/// What is counted by itself.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Each {
+    /// Each counterparty that the action names.
+    Counterparty,
+    /// The resource.
+    Resource,
+}
+
+impl Each {
+    /// The word for it in documents and sentences.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Counterparty => "counterparty",
+            Self::Resource => "resource",
+        }
+    }
+}
+
+/// Over which time a limit counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Period {
+    /// The hour of the clock.
+    Hour,
+    /// The day of the calendar.
+    Day,
+    /// The week, from Monday.
+    Week,
+    /// The month of the calendar.
+    Month,
+    /// So many hours up to now.
+    Hours(u32),
+    /// So many times 24 hours up to now.
+    Days(u32),
+}
+
+impl Period {
+    /// The first instant that still counts at `now`: the beginning of the calendar's period in the tenant's
+    /// zone, or the instant after the one that has rolled out.
+    pub fn since(self, now: Timestamp, zone: Tz) -> Timestamp {
+        let rolling = |duration| now.minus(duration).plus(Duration::milliseconds(1));
+        match self {
+            Self::Hours(hours) => rolling(Duration::hours(i64::from(hours))),
+            Self::Days(days) => rolling(Duration::days(i64::from(days))),
+            Self::Hour | Self::Day | Self::Week | Self::Month => {
+                let Some(utc) = DateTime::<Utc>::from_timestamp_millis(now.unix_milliseconds()) else {
+                    // No calendar reaches that far: everything counts.
+                    return Timestamp::from_unix_milliseconds(i64::MIN);
+                };
+                let local = utc.with_timezone(&zone);
+                let date = local.date_naive();
+                match self.first_day(date) {
+                    Some(first) => midnight(first, zone),
+                    None => {
+                        let into = Duration::milliseconds(
+                            i64::from(local.minute() * 60 + local.second()) * 1000
+                                + i64::from(local.timestamp_subsec_millis()),
+                        );
+                        now.minus(into)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The day on which the calendar's period of `date` begins; `None` where it begins within a day.
+    fn first_day(self, date: NaiveDate) -> Option<NaiveDate> {
+        match self {
+            Self::Day => Some(date),
+            Self::Week => date.checked_sub_days(Days::new(u64::from(date.weekday().num_days_from_monday()))),
+            Self::Month => date.with_day(1),
+            Self::Hour | Self::Hours(_) | Self::Days(_) => None,
+        }
+    }
+
+    /// Whether whatever counts in `other` counts here too, at every instant and in every zone.
+    pub(super) fn contains(self, other: Self) -> bool {
+        // The longest that a calendar's period lasts: a day of 25 hours, a month of 31 days and one hour.
+        let longest = |period| match period {
+            Self::Hour => Some(2),
+            Self::Day => Some(26),
+            Self::Week => Some(7 * 24 + 2),
+            Self::Month => Some(31 * 24 + 2),
+            Self::Hours(hours) => Some(hours),
+            Self::Days(days) => days.checked_mul(24),
+        };
+        match (self, other) {
+            (Self::Hours(_) | Self::Days(_), _) => match (longest(self), longest(other)) {
+                (Some(mine), Some(others)) => mine >= others,
+                (None, _) | (_, None) => false,
+            },
+            (one, another) if one == another => true,
+            (Self::Day | Self::Week | Self::Month, Self::Hour) | (Self::Week | Self::Month, Self::Day) => {
+                true
+            }
+            (Self::Hour | Self::Day | Self::Week | Self::Month, _) => false,
+        }
+    }
+}
+
+/// The first instant of a day; where the clocks skip midnight, the first that exists.
+fn midnight(day: NaiveDate, zone: Tz) -> Timestamp {
+    const QUARTER_HOURS_A_DAY: u32 = 96;
+    let of = |quarter: u32| {
+        let time = NaiveTime::from_num_seconds_from_midnight_opt(quarter.checked_mul(900)?, 0)?;
+        zone.from_local_datetime(&day.and_time(time)).earliest()
+    };
+    let first = (0..QUARTER_HOURS_A_DAY).find_map(of);
+    // A zone may leave out a whole day; then the day before it has not ended.
+    let milliseconds = first.map_or_else(
+        || day.and_time(NaiveTime::MIN).and_utc().timestamp_millis(),
+        |first| first.timestamp_millis(),
+    );
+    Timestamp::from_unix_milliseconds(milliseconds)
+}
+
+impl fmt::Display for Period {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hour => f.write_str("hour"),
+            Self::Day => f.write_str("day"),
+            Self::Week => f.write_str("week"),
+            Self::Month => f.write_str("month"),
+            Self::Hours(hours) => write!(f, "{hours} hours"),
+            Self::Days(days) => write!(f, "{days} days"),
+        }
+    }
+}
+
+impl FromStr for Period {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "`{}` is not a period: hour, day, week, month, `1 days` to `{MOST_DAYS} days`, or `1 hours` to \
+                 `{MOST_HOURS} hours`",
+                text.chars().take(64).collect::<String>().escape_debug()
+            )
+        };
+        let number = |digits: &str, most: u32| {
+            let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
+            digits.parse::<u32>().ok().filter(|number| plain && *number <= most).ok_or_else(wrong)
+        };
+        match text {
+            "hour" => Ok(Self::Hour),
+            "day" => Ok(Self::Day),
+            "week" => Ok(Self::Week),
+            "month" => Ok(Self::Month),
+            "1 hour" => Ok(Self::Hours(1)),
+            "1 day" => Ok(Self::Days(1)),
+            rolling => match rolling.split_once(' ') {
+                Some((digits, "days")) => number(digits, MOST_DAYS).map(Self::Days),
+                Some((digits, "hours")) => number(digits, MOST_HOURS).map(Self::Hours),
+                Some(_) | None => Err(wrong()),
+            },
+        }
+    }
+}
+
+/// Whose book it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum BookOwner {
+    /// The tenant's: all its principals together.
+    Policy,
+    /// The principal's: all their agents together.
+    Mandate,
+    /// A credential's, with all that were derived from it.
+    Credential(CredentialId),
+}
+
+/// Under which name a book counts.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum BookName {
+    /// One clause's.
+    Clause(ClauseId),
+    /// All clauses of the document that name the pool.
+    Pool(ClauseId),
+}
+
+/// What a book counts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Counted {
+    /// Minor units of a currency.
+    Amounts(Currency),
+    /// Uses.
+    Uses,
+}
+
+/// One book.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Book {
+    /// Whose it is.
+    pub owner: BookOwner,
+    /// What counts in it.
+    pub name: BookName,
+    /// For which counterparty or resource alone.
+    pub each: Option<(Each, ExternalName)>,
+    /// What it counts.
+    pub counts: Counted,
+}
+
+impl fmt::Display for Book {
+    /// In one line that no other book shares.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.owner {
+            BookOwner::Policy => f.write_str("policy")?,
+            BookOwner::Mandate => f.write_str("mandate")?,
+            BookOwner::Credential(id) => id.fmt(f)?,
+        }
+        match &self.name {
+            BookName::Clause(id) => write!(f, "/clause/{id}")?,
+            BookName::Pool(name) => write!(f, "/pool/{name}")?,
+        }
+        match self.counts {
+            Counted::Amounts(currency) => write!(f, "/{}", currency.code())?,
+            Counted::Uses => f.write_str("/uses")?,
+        }
+        match &self.each {
+            Some((each, name)) => write!(f, "/{}/{name}", each.as_str()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A look into a book: what was used since an instant, or ever.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct BookUse {
+    /// The book.
+    pub book: Book,
+    /// The first instant that counts; `None` is ever.
+    pub since: Option<Timestamp>,
+}
+
+/// What one allow takes from one book: minor units, or one use.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reservation {
+    /// The book.
+    pub book: Book,
+    /// How much.
+    pub amount: u64,
+}
+
+/// What the books said, by the line of the book and the first instant that counts. What is not in here counts
+/// as used up.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Used(BTreeMap<(String, Option<Timestamp>), u64>);
+
+impl Used {
+    /// Notes what a look into a book showed.
+    pub fn note(&mut self, look: &BookUse, used: u64) {
+        self.0.insert((look.book.to_string(), look.since), used);
+    }
+
+    /// What a look showed; everything, if nobody looked.
+    fn of(&self, look: &BookUse) -> u64 {
+        self.0.get(&(look.book.to_string(), look.since)).copied().unwrap_or(u64::MAX)
+    }
+}
+
+/// A clause's limits, as they meet one action.
+pub(super) struct Metered<'a> {
+    pub(super) action: &'a Action,
+    pub(super) owner: BookOwner,
+    pub(super) zone: Tz,
+    pub(super) now: Timestamp,
+}
+
+impl Metered<'_> {
+    /// Every look that the limits of a clause take; a limit that the action lacks a fact for takes none.
+    pub(super) fn looks(&self, clause: &Clause, into: &mut Vec<BookUse>) {
+        for limit in &clause.limits {
+            for book in self.books(clause, limit).unwrap_or_default() {
+                let look = BookUse { book, since: self.since(limit) };
+                if !into.contains(&look) {
+                    into.push(look);
+                }
+            }
+        }
+    }
+
+    /// The first limit that leaves no room, as a reason.
+    pub(super) fn room(&self, clause: &Clause, used: &Used) -> Result<(), Reason> {
+        clause.limits.iter().try_for_each(|limit| {
+            let books = self.books(clause, limit)?;
+            books.into_iter().try_for_each(|book| {
+                let used = used.of(&BookUse { book, since: self.since(limit) });
+                self.fits(limit, used)
+            })
+        })
+    }
+
+    fn fits(&self, limit: &Limit, used: u64) -> Result<(), Reason> {
+        match limit.bound {
+            Bound::Total { most, per } => {
+                let asked = self.amount(most)?;
+                let sum = minor_units(asked).checked_add(used);
+                if sum.is_some_and(|sum| sum <= minor_units(most)) {
+                    return Ok(());
+                }
+                Err(Reason::TotalAbove { asked, used, allowed: most, per, each: limit.each })
+            }
+            Bound::Count { most, .. } if used < most => Ok(()),
+            Bound::Count { most, per } => {
+                Err(Reason::CountReached { used, allowed: most, per, each: limit.each })
+            }
+            Bound::Once if used == 0 => Ok(()),
+            Bound::Once => Err(Reason::OnlyOnce(limit.each.unwrap_or(Each::Resource))),
+        }
+    }
+
+    /// What a clause's limits take from the books if it allows the action; of a limit that the action lacks a
+    /// fact for, nothing (only a person's yes lets such an action through).
+    pub(super) fn reserve(&self, clause: &Clause, into: &mut Vec<Reservation>) {
+        for limit in &clause.limits {
+            for book in self.books(clause, limit).unwrap_or_default() {
+                let amount = match limit.bound {
+                    Bound::Total { .. } => self.action.amount.map_or(0, minor_units),
+                    Bound::Count { .. } | Bound::Once => 1,
+                };
+                if into.iter().all(|other| other.book != book) {
+                    into.push(Reservation { book, amount });
+                }
+            }
+        }
+    }
+
+    fn since(&self, limit: &Limit) -> Option<Timestamp> {
+        match limit.bound {
+            Bound::Total { per, .. } | Bound::Count { per, .. } => Some(per.since(self.now, self.zone)),
+            Bound::Once => None,
+        }
+    }
+
+    fn amount(&self, most: Amount) -> Result<Amount, Reason> {
+        let Some(asked) = self.action.amount else { return Err(Reason::AmountMissing { allowed: most }) };
+        if asked.currency() == most.currency() {
+            Ok(asked)
+        } else {
+            Err(Reason::AmountCurrency { asked: asked.currency(), allowed: most.currency() })
+        }
+    }
+
+    /// The books of one limit: one, or one for each counterparty.
+    fn books(&self, clause: &Clause, limit: &Limit) -> Result<Vec<Book>, Reason> {
+        let counts = match limit.bound {
+            Bound::Total { most, .. } => Counted::Amounts(self.amount(most)?.currency()),
+            Bound::Count { .. } | Bound::Once => Counted::Uses,
+        };
+        let name = match &limit.pool {
+            Some(pool) => BookName::Pool(pool.clone()),
+            None => BookName::Clause(clause.id.clone()),
+        };
+        let book = |each| Book { owner: self.owner, name: name.clone(), each, counts };
+        match limit.each {
+            None => Ok(vec![book(None)]),
+            Some(Each::Resource) => match &self.action.resource {
+                Some(resource) => Ok(vec![book(Some((Each::Resource, resource.clone())))]),
+                None => Err(Reason::ResourceMissing),
+            },
+            Some(Each::Counterparty) if self.action.counterparties.is_empty() => {
+                Err(Reason::CounterpartyMissing)
+            }
+            Some(Each::Counterparty) => {
+                let names = self.action.counterparties.iter();
+                Ok(names.map(|name| book(Some((Each::Counterparty, name.clone())))).collect())
+            }
+        }
+    }
+}
+
+/// Amounts are positive, so nothing is lost.
+fn minor_units(amount: Amount) -> u64 {
+    u64::try_from(amount.minor_units()).unwrap_or(u64::MAX)
+}
+
+/// Whether the limit `a` of one version leaves no room that `b` of the other does not, for the same books.
+pub(super) fn no_wider(a: &Limit, b: &Limit) -> bool {
+    if (a.each, &a.pool) != (b.each, &b.pool) {
+        return false;
+    }
+    match (a.bound, b.bound) {
+        (Bound::Total { most, per }, Bound::Total { most: other, per: others }) => {
+            most.currency() == other.currency()
+                && most.minor_units() <= other.minor_units()
+                && per.contains(others)
+        }
+        (Bound::Count { most, per }, Bound::Count { most: other, per: others }) => {
+            most <= other && per.contains(others)
+        }
+        (Bound::Once, Bound::Once | Bound::Count { .. }) => true,
+        (Bound::Total { .. } | Bound::Count { .. } | Bound::Once, _) => false,
+    }
+}

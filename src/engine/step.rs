@@ -1,0 +1,394 @@
+//! One step of the service's course, decided without touching anything: what becomes of a call, a yes, a report.
+//!
+//! Whoever runs a step reads what it takes in the transaction of its answer, asks here, and writes what comes back
+//! in the same transaction. The service does so on its database, and the model checker on a model of it: both take
+//! every turn below, so that what is checked is what runs.
+//!
+//! ```text
+//! decision   open ──▶ approved ──▶ used           effect   claimed ──▶ done
+//!              │ ╲        │                                   │  ╲───▶ failed
+//!              ▼  ╲       ▼                                   ▼          ▲
+//!          declined ╲▶ withdrawn, expired                  unknown ──────┴──▶ done (a person, or an
+//!                                                                              enforcement point)
+//! ```
+
+use super::decide::{Verdict, permit_with_approval};
+use super::document::Approvals;
+use crate::domain::{DecisionStatus, Duration, EffectStatus, Outcome, PrincipalId, Roles, Timestamp};
+use std::collections::BTreeSet;
+
+/// How long an answer may be repeated without asking again.
+pub const REPEATABLE: Duration = Duration::seconds(60);
+/// How many decisions one agent may have open.
+pub const OPEN_DECISIONS: u64 = 20;
+/// How many decisions one agent may open in an hour.
+pub const ESCALATIONS_AN_HOUR: u64 = 60;
+
+/// The versions an answer rests on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Versions {
+    /// The mandate's.
+    pub mandate: u64,
+    /// The policy's.
+    pub policy: u64,
+    /// The catalogue's.
+    pub catalogue: u64,
+}
+
+/// The answer that an idempotency key got first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct First {
+    /// Whether it was the same request.
+    pub same_request: bool,
+    /// What was answered.
+    pub outcome: Outcome,
+    /// Under which versions.
+    pub versions: Versions,
+    /// When.
+    pub answered_at: Timestamp,
+    /// Where the effect stands that it let happen, if it did.
+    pub effect: Option<EffectStatus>,
+}
+
+/// What a call gets whose key may have been used before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Repeat {
+    /// It is decided on.
+    Evaluate,
+    /// The key belongs to another request.
+    KeyReused,
+    /// The first answer, again.
+    Same,
+    /// The first answer no longer stands, and nothing came of it: ask under a new key.
+    Stale,
+    /// The first answer let an effect happen, and nobody said how it ended.
+    Unsettled,
+}
+
+/// What becomes of a call under a key. A replay repeats the record, never the permission.
+pub fn repeat(first: Option<&First>, live: Versions, names_decision: bool, now: Timestamp) -> Repeat {
+    let Some(first) = first else { return Repeat::Evaluate };
+    if !first.same_request {
+        return Repeat::KeyReused;
+    }
+    if first.outcome == Outcome::Escalate && names_decision {
+        // The person may have decided: the same key is asked again, with the decision.
+        return Repeat::Evaluate;
+    }
+    if first.versions == live && now < first.answered_at.plus(REPEATABLE) {
+        return Repeat::Same;
+    }
+    match first.effect {
+        Some(EffectStatus::Done | EffectStatus::Failed) => Repeat::Same,
+        Some(EffectStatus::Claimed | EffectStatus::Unknown) => Repeat::Unsettled,
+        None => Repeat::Stale,
+    }
+}
+
+/// A yes that was given.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Given {
+    /// Whose.
+    pub by: PrincipalId,
+    /// The roles they held then.
+    pub roles: Roles,
+}
+
+/// A decision, as a call or a person meets it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Asked {
+    /// Where it stands.
+    pub status: DecisionStatus,
+    /// Whether it is about the same request.
+    pub same_request: bool,
+    /// When it expires undecided.
+    pub expires_at: Timestamp,
+    /// Until when the yes may be used.
+    pub approved_until: Option<Timestamp>,
+    /// Whose queue it is in.
+    pub principal: PrincipalId,
+    /// Every yes it has.
+    pub given: Vec<Given>,
+}
+
+impl Asked {
+    /// Whether it waits for a person, or for its use.
+    pub fn is_waiting(&self, now: Timestamp) -> bool {
+        match self.status {
+            DecisionStatus::Open => now < self.expires_at,
+            DecisionStatus::Approved => self.approved_until.is_some_and(|until| now < until),
+            DecisionStatus::Declined
+            | DecisionStatus::Expired
+            | DecisionStatus::Withdrawn
+            | DecisionStatus::Used
+            | DecisionStatus::Resolved => false,
+        }
+    }
+}
+
+/// What an agent's queue looks like when another decision would join it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Queue<D> {
+    /// The same ask under the same credential, if it still waits.
+    pub same: Option<D>,
+    /// How many of its decisions are open.
+    pub open: u64,
+    /// How many it opened within the last hour.
+    pub recent: u64,
+}
+
+/// A verdict with what approvals and budgets make of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settled<D> {
+    /// The answer.
+    pub outcome: Outcome,
+    /// The clauses that decided.
+    pub clauses: Vec<String>,
+    /// One sentence for a person.
+    pub reason: String,
+    /// What the engine found.
+    pub verdict: Verdict,
+    /// What the call has to do with the queue.
+    pub queue: QueueUse<D>,
+}
+
+/// What a call has to do with the queue.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum QueueUse<D> {
+    /// Nothing.
+    None,
+    /// It opens a decision.
+    Open,
+    /// It asks again what still waits.
+    Again(D),
+    /// It uses the yes of the decision it names.
+    Uses,
+    /// It is refused because the agent asked too much already, and one item says so.
+    Flood,
+}
+
+/// What becomes of a call with this verdict: what the decision it names is worth, and whether the queue has room.
+///
+/// `named` is the decision that the call names, with whatever it is known by; the queue is looked at only where a
+/// decision would join it.
+///
+/// # Errors
+/// Those of looking at the queue.
+pub fn settle<D, E>(
+    verdict: Verdict,
+    named: Option<(&Asked, D)>,
+    now: Timestamp,
+    queue: impl FnOnce() -> Result<Queue<D>, E>,
+) -> Result<Settled<D>, E> {
+    if verdict.outcome == Outcome::Refuse {
+        return Ok(as_found(verdict, QueueUse::None));
+    }
+    if let Some((asked, known_by)) = named {
+        return Ok(match worth(asked, &verdict, now) {
+            Worth::Yes => as_found(permit_with_approval(verdict), QueueUse::Uses),
+            Worth::Waits if verdict.outcome == Outcome::Escalate => {
+                as_found(verdict, QueueUse::Again(known_by))
+            }
+            Worth::Waits => as_found(verdict, QueueUse::None),
+            Worth::Nothing(clause, reason) => refused(verdict, clause, reason.to_owned(), QueueUse::None),
+        });
+    }
+    if verdict.outcome == Outcome::Allow {
+        return Ok(as_found(verdict, QueueUse::None));
+    }
+    let queue = queue()?;
+    if let Some(same) = queue.same {
+        return Ok(as_found(verdict, QueueUse::Again(same)));
+    }
+    let flood = if queue.open >= OPEN_DECISIONS {
+        format!("{} decisions of this agent are open, {OPEN_DECISIONS} may be", queue.open)
+    } else if queue.recent >= ESCALATIONS_AN_HOUR {
+        format!(
+            "{} decisions opened by this agent within an hour, {ESCALATIONS_AN_HOUR} may be",
+            queue.recent
+        )
+    } else {
+        return Ok(as_found(verdict, QueueUse::Open));
+    };
+    Ok(refused(verdict, "attention-budget", flood, QueueUse::Flood))
+}
+
+fn as_found<D>(verdict: Verdict, queue: QueueUse<D>) -> Settled<D> {
+    Settled { outcome: verdict.outcome, clauses: verdict.clauses(), reason: verdict.reason(), verdict, queue }
+}
+
+fn refused<D>(verdict: Verdict, clause: &str, reason: String, queue: QueueUse<D>) -> Settled<D> {
+    Settled { outcome: Outcome::Refuse, clauses: vec![clause.to_owned()], reason, verdict, queue }
+}
+
+/// What a decision named in a call is worth.
+enum Worth {
+    Yes,
+    Waits,
+    Nothing(&'static str, &'static str),
+}
+
+fn worth(asked: &Asked, verdict: &Verdict, now: Timestamp) -> Worth {
+    use DecisionStatus::{Approved, Declined, Expired, Open, Resolved, Used, Withdrawn};
+    if !asked.same_request {
+        let reason = "the decision is about another request: every member must be as it was asked";
+        return Worth::Nothing("approval.mismatch", reason);
+    }
+    match asked.status {
+        Open if asked.is_waiting(now) => Worth::Waits,
+        Open => Worth::Nothing("approval.expired", "nobody decided in time"),
+        Approved if !asked.is_waiting(now) => Worth::Nothing("approval.expired", "the approval is over"),
+        Approved if is_enough(&verdict.approvals(), asked) => Worth::Yes,
+        Approved => Worth::Nothing("approval.incomplete", "what decides now asks for the yes of more people"),
+        Expired => Worth::Nothing("approval.expired", "the approval is over"),
+        Used => Worth::Nothing("approval.used", "the approval was used; it was good for one call"),
+        Declined => Worth::Nothing("approval.declined", "the person declined"),
+        Withdrawn => Worth::Nothing("approval.withdrawn", "the decision was withdrawn"),
+        Resolved => Worth::Nothing("approval.mismatch", "the decision was about an effect's ending"),
+    }
+}
+
+/// Whether every yes that is asked for is there.
+pub fn is_enough(asked_for: &BTreeSet<Approvals>, asked: &Asked) -> bool {
+    asked_for.iter().all(|approvals| missing(approvals, asked) == 0)
+}
+
+/// How many more people one requirement takes.
+fn missing(approvals: &Approvals, asked: &Asked) -> usize {
+    let people: BTreeSet<PrincipalId> = asked
+        .given
+        .iter()
+        .filter(|given| counts(approvals, asked.principal, given.by, given.roles))
+        .map(|given| given.by)
+        .collect();
+    usize::from(approvals.count).saturating_sub(people.len())
+}
+
+/// Whether a person's yes counts for a requirement.
+pub fn counts(approvals: &Approvals, principal: PrincipalId, person: PrincipalId, roles: Roles) -> bool {
+    if approvals.roles.is_empty() {
+        person == principal
+    } else {
+        approvals.roles.iter().any(|role| roles.contains(*role))
+    }
+}
+
+/// What comes of a person's yes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Yes {
+    /// It is the last one needed: the decision is approved.
+    Completes,
+    /// It counts, and so many more people's are needed at least.
+    Counts {
+        /// How many.
+        more: usize,
+    },
+    /// Theirs does not count here.
+    DoesNotCount,
+    /// They said it before.
+    AlreadyGiven,
+    /// The answer would now be refuse: the decision is withdrawn.
+    Withdraws,
+    /// The answer would now be allow: nobody's yes is needed any more, and the principal's is taken.
+    Over(DecisionStatus),
+}
+
+/// What a person's yes comes to, with the call behind the decision decided again under what is live now.
+pub fn approve(asked: &Asked, verdict: &Verdict, person: Given, now: Timestamp) -> Yes {
+    match asked.status {
+        DecisionStatus::Open if asked.is_waiting(now) => {}
+        DecisionStatus::Open => return Yes::Over(DecisionStatus::Expired),
+        over @ (DecisionStatus::Approved
+        | DecisionStatus::Declined
+        | DecisionStatus::Expired
+        | DecisionStatus::Withdrawn
+        | DecisionStatus::Used
+        | DecisionStatus::Resolved) => return Yes::Over(over),
+    }
+    if verdict.outcome == Outcome::Refuse {
+        return Yes::Withdraws;
+    }
+    let mut asked_for = verdict.approvals();
+    if asked_for.is_empty() {
+        // The answer would now be allow; the yes may still be used, and the principal's is enough.
+        asked_for.insert(Approvals::own());
+    }
+    if !asked_for.iter().any(|approvals| counts(approvals, asked.principal, person.by, person.roles)) {
+        return Yes::DoesNotCount;
+    }
+    if asked.given.iter().any(|given| given.by == person.by) {
+        return Yes::AlreadyGiven;
+    }
+    let mut with_this = asked.clone();
+    with_this.given.push(person);
+    match asked_for.iter().map(|approvals| missing(approvals, &with_this)).max().unwrap_or(0) {
+        0 => Yes::Completes,
+        more => Yes::Counts { more },
+    }
+}
+
+/// Whose word a report is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Word {
+    /// The agent's that made the effect happen.
+    Agent,
+    /// An enforcement point's.
+    EnforcementPoint,
+    /// Nobody's: the time to report is over.
+    Nobody,
+    /// A person's, of an effect nobody knows the end of.
+    Person,
+}
+
+/// Where an effect goes when `said` is reported of it; `None` where the report comes too late or contradicts.
+///
+/// What cannot be taken back (`attested`) is not released by an agent's own word: its `failed` is unknown. An
+/// ending is final; unknown is ended by a person or an enforcement point alone.
+pub fn report(at: EffectStatus, said: EffectStatus, attested: bool, word: Word) -> Option<EffectStatus> {
+    use EffectStatus::{Claimed, Done, Failed, Unknown};
+    match (at, word, said) {
+        (Claimed, Word::Agent, Failed) if attested => Some(Unknown),
+        (Claimed, Word::Agent | Word::EnforcementPoint, Done | Failed | Unknown)
+        | (Claimed, Word::Nobody, Unknown)
+        | (Unknown, Word::EnforcementPoint | Word::Person, Done | Failed) => Some(said),
+        (Claimed | Unknown | Done | Failed, _, _) => None,
+    }
+}
+
+/// Whether an ending gives back what the allow took from the books.
+pub const fn releases(ending: EffectStatus) -> bool {
+    match ending {
+        EffectStatus::Failed => true,
+        EffectStatus::Claimed | EffectStatus::Done | EffectStatus::Unknown => false,
+    }
+}
+
+/// What a change of authority does to a decision that waits: a narrowed or mixed change takes back every yes that
+/// was given, and what would now be refused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AfterChange {
+    /// It stays as it is.
+    Stays,
+    /// It stays open, and those who said yes are asked again.
+    AsksAgain,
+    /// It is withdrawn.
+    Withdrawn,
+}
+
+/// What a narrowed or mixed change does to a decision about an action; `would_be` is the answer to its call now,
+/// if there still is one.
+pub fn after_narrowing(asked: &Asked, would_be: impl FnOnce() -> Option<Outcome>) -> AfterChange {
+    match asked.status {
+        DecisionStatus::Approved => AfterChange::Withdrawn,
+        DecisionStatus::Open => match would_be() {
+            None | Some(Outcome::Refuse) => AfterChange::Withdrawn,
+            Some(Outcome::Allow | Outcome::Escalate) if asked.given.is_empty() => AfterChange::Stays,
+            Some(Outcome::Allow | Outcome::Escalate) => AfterChange::AsksAgain,
+        },
+        DecisionStatus::Declined
+        | DecisionStatus::Expired
+        | DecisionStatus::Withdrawn
+        | DecisionStatus::Used
+        | DecisionStatus::Resolved => AfterChange::Stays,
+    }
+}
