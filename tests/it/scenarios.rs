@@ -50,9 +50,9 @@ fn every_scenario_comes_to_what_it_should(db: Db) {
 
 /// Plays a company's scenarios one after another; what went wrong.
 fn play(house: &House, company: &Company) -> Vec<String> {
-    let operator = stage::operator(&house.enter(), &company.company);
-    let mut failures = Vec::new();
+    let (operator, mut failures) = (stage::operator(&house.enter(), &company.company), Vec::new());
     for (intent, entry) in &company.catalogue {
+        let _up = house.enter();
         stage::put_entry(&operator, intent, entry);
     }
     for (place, scenario) in company.scenarios.iter().enumerate() {
@@ -76,6 +76,7 @@ fn play(house: &House, company: &Company) -> Vec<String> {
             if let Step::PutCatalogue(put) = step
                 && let Some(entry) = company.catalogue.get(&put.intent)
             {
+                let _up = house.enter();
                 stage::put_entry(&operator, &put.intent, entry);
             }
         }

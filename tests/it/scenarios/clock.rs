@@ -19,18 +19,23 @@ pub(crate) fn advance(server: &Server, company: &str, time: &str) {
     move_back(server, company, duration(time).num_milliseconds());
 }
 
-/// Moves what a company did so that the newest entry of its books lies at the edge of the present period.
-pub(crate) fn happened(server: &Server, company: &str, edge: &Happened) {
+/// Moves what a company did so that all uses of a person lie in the present period and the earliest at its edge, or
+/// all before it and the newest at the edge.
+pub(crate) fn happened(server: &Server, company: &str, principal: &str, edge: &Happened) {
     stay_clear_of_the_hour();
     let start = start_of(&edge.period, Utc::now());
-    let target = match &*edge.at {
-        "first" => start,
-        "before" => start - Duration::milliseconds(1),
+    let (which, target) = match &*edge.at {
+        "first" => ("MIN", start),
+        "before" => ("MAX", start - Duration::milliseconds(1)),
         other => panic!("no edge is `{other}`"),
     };
-    let newest = format!("SELECT MAX(at) FROM books WHERE tenant = '{company}'");
-    let newest = server.database().connect().number(&newest);
-    move_back(server, company, newest - target.timestamp_millis());
+    let at = format!(
+        "SELECT {which}(books.at) FROM books JOIN receipts ON receipts.tenant = books.tenant
+         AND receipts.log_index = books.log_index
+         WHERE books.tenant = '{company}' AND receipts.principal = '{principal}'"
+    );
+    let at = server.database().connect().number(&at);
+    move_back(server, company, at - target.timestamp_millis());
 }
 
 /// Waits where the hour is about to end, so that no period ends inside a step.

@@ -273,13 +273,14 @@ pub(crate) struct Derive {
     pub(crate) answer: Option<u16>,
 }
 
-/// At which edge of which period the newest of what was done lies.
+/// At which edge of which period lies what limits have counted for the person.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Happened {
     /// `hour`, `day`, `week` or `month`.
     pub(crate) period: String,
-    /// `first`: its first millisecond, which counts; `before`: the one before, which does not.
+    /// `first`: the earliest in its first millisecond, which counts; `before`: the latest in the one before, which does
+    /// not.
     pub(crate) at: String,
 }
 

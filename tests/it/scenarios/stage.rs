@@ -1,6 +1,6 @@
 //! Where a scenario plays: one company's people, agents and tools, and what each step does there.
 
-use super::clock::resolve;
+use super::clock::{self, resolve};
 use super::script::{Ask, Cast, Company, Counts, Decide, Expected, Report, RunTool, Scenario, Step};
 use super::tool::{Behaviour, Tool};
 use crate::agent::Agent;
@@ -71,6 +71,7 @@ impl<'a> Stage<'a> {
         scenario: &Scenario,
         place: usize,
     ) -> Self {
+        let _up = house.enter();
         let address = |name: &str| format!("{name}-{place}@{}.test", company.company);
         let (member, principal) = person(operator, &company.company, &address("member"), &["member".into()]);
         let people = scenario
@@ -126,6 +127,11 @@ impl<'a> Stage<'a> {
 
     /// Does one step.
     pub(crate) fn play(&mut self, step: &Step) {
+        if let Step::Restart(true) = step {
+            self.house.restart();
+            return;
+        }
+        let up = self.house.enter();
         match step {
             Step::Ask(ask) => self.ask(ask),
             Step::RunTool(run) => self.run_tool(run),
@@ -171,17 +177,13 @@ impl<'a> Stage<'a> {
                     }
                 }
             }
-            Step::Advance(time) => super::clock::advance(&self.house.enter(), &self.company.company, time),
-            Step::Happened(edge) => super::clock::happened(&self.house.enter(), &self.company.company, edge),
-            Step::Restart(really) => {
-                assert!(*really, "a restart that is none");
-                self.house.restart();
-            }
+            Step::Advance(time) => clock::advance(&up, &self.company.company, time),
+            Step::Happened(edge) => clock::happened(&up, &self.company.company, &self.principal, edge),
+            Step::Restart(_) => panic!("a restart that is none"),
         }
     }
 
     fn ask(&mut self, ask: &Ask) {
-        let _up = self.house.enter();
         let by = ask.by.clone().unwrap_or_else(|| "agent".into());
         let agent = self.agent(&by);
         let mut request = match &ask.what {
@@ -279,7 +281,6 @@ impl<'a> Stage<'a> {
     }
 
     fn report(&self, report: &Report) {
-        let _up = self.house.enter();
         let asked = self.found(&report.ask);
         let effect = effect_of(asked);
         let by = report.by.as_ref().unwrap_or(&asked.by);
@@ -292,7 +293,6 @@ impl<'a> Stage<'a> {
     }
 
     fn decide(&self, verb: &str, ending: &str, decide: &Decide) {
-        let _up = self.house.enter();
         let decision = self.decision(&decide.ask);
         let path = format!("/v1/decisions/{decision}");
         let person = decide.by.as_ref().map_or(&self.member, |name| self.caller(name));
@@ -367,7 +367,6 @@ impl<'a> Stage<'a> {
     }
 
     fn put(&self, whose: &Client, path: &str, document: &Value) -> Reply {
-        let _up = self.house.enter();
         let tag = whose.get(path).header("etag").unwrap().to_owned();
         whose.put(path, &[("if-match", &tag)], &self.resolved(document))
     }
