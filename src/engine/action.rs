@@ -39,8 +39,6 @@ pub struct Action {
     pub registered: bool,
     /// Whose word the facts are.
     pub facts_from: FactsFrom,
-    /// What an enforcement point states beside them.
-    pub facts: Option<Map<String, Value>>,
 }
 
 impl Action {
@@ -56,7 +54,6 @@ impl Action {
             arguments: described.arguments.clone(),
             evidence: described.evidence.clone(),
             labels: described.labels.clone(),
-            facts: None,
             registered: false,
             facts_from: FactsFrom::Described,
             facts: described.facts.clone(),
@@ -91,7 +88,6 @@ pub fn derive(entry: &CatalogueEntry, described: &Described) -> Result<Action, M
         arguments: described.arguments.clone(),
         evidence: described.evidence.clone(),
         labels: described.labels.clone(),
-        facts: None,
         registered: true,
         facts_from: FactsFrom::Derived,
         facts: described.facts.clone(),

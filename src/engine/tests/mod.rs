@@ -3,6 +3,7 @@
 #![expect(clippy::needless_pass_by_value, reason = "`json!` literals read best as arguments")]
 
 mod carried;
+mod cedar;
 mod comparisons;
 mod conditions;
 mod decisions;
