@@ -3,9 +3,11 @@
 //! A file is a company, its tenant; a scenario has a person and agents of its own, and its own terms. What the files
 //! may say is in [`script`]. `SCENARIO=words` in the environment plays those alone whose names contain the words.
 
+pub(crate) mod answer;
 mod clock;
+pub(crate) mod people;
 pub(crate) mod script;
-pub(crate) mod stage;
+mod stage;
 mod tool;
 
 use crate::database::{Db, both};
@@ -52,10 +54,10 @@ fn every_scenario_comes_to_what_it_should(db: Db) {
 
 /// Plays a company's scenarios one after another; what went wrong.
 fn play(house: &House, company: &Company) -> Vec<String> {
-    let (operator, mut failures) = (stage::operator(&house.enter(), &company.company), Vec::new());
+    let (operator, mut failures) = (people::operator(&house.enter(), &company.company), Vec::new());
     for (intent, entry) in &company.catalogue {
         let _up = house.enter();
-        stage::put_entry(&operator, intent, entry);
+        people::put_entry(&operator, intent, entry);
     }
     for (place, scenario) in company.scenarios.iter().enumerate() {
         clock::stay_clear_of_the_hour();
@@ -79,7 +81,7 @@ fn play(house: &House, company: &Company) -> Vec<String> {
                 && let Some(entry) = company.catalogue.get(&put.intent)
             {
                 let _up = house.enter();
-                stage::put_entry(&operator, &put.intent, entry);
+                people::put_entry(&operator, &put.intent, entry);
             }
         }
     }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 both!(
     no_number_outside_the_bound_is_ever_allowed,
     no_link_to_another_host_is_ever_allowed_however_it_is_dressed,
+    no_host_in_other_letters_is_ever_taken_for_ours,
     no_address_of_another_host_is_ever_allowed_however_it_is_dressed,
     one_unknown_name_among_known_ones_is_never_allowed,
     a_name_with_an_invisible_character_anywhere_is_never_a_name,
@@ -174,6 +175,36 @@ fn dressed(host: &str, how: Index) -> String {
         format!("mailto:desk@{host}"),
     ];
     how.get(&clothes).clone()
+}
+
+/// The same name in letters that IDNA maps to the plain ones, each its own way, with any of the dots it knows.
+fn styled(host: &str, ways: &[Index]) -> String {
+    let alphabets =
+        ['a', '\u{ff41}', '\u{24d0}', '\u{1d41a}', '\u{1d4d0}', '\u{1d5ba}', '\u{1d68a}', 'A', '\u{ff21}'];
+    let dots = ['.', '\u{3002}', '\u{ff0e}', '\u{ff61}'];
+    let style = |(place, character): (usize, char)| {
+        let way = &ways[place % ways.len()];
+        match character {
+            'a'..='z' => {
+                let first = u32::from(alphabets[way.index(alphabets.len())]);
+                char::from_u32(first + u32::from(character) - u32::from('a')).unwrap()
+            }
+            '.' => dots[way.index(dots.len())],
+            other => other,
+        }
+    };
+    host.chars().enumerate().map(style).collect()
+}
+
+fn no_host_in_other_letters_is_ever_taken_for_ours(db: Db) {
+    let gate = gate(db);
+    gate.check("mail", (other_host(), vec(any::<Index>(), 1..9), any::<bool>()), |(host, ways, bare)| {
+        let host = styled(&host, &ways);
+        let link = if bare { format!("www.{host}") } else { format!("see https://{host}/orders") };
+        gate.stopped(&gate.with("mail", "/arguments/text", json!(link)), "E-3", "/arguments")?;
+        let address = format!("desk@{host}");
+        gate.stopped(&gate.with("mail", "/arguments/to", json!(address)), "E-3", "/arguments/to")
+    });
 }
 
 fn no_link_to_another_host_is_ever_allowed_however_it_is_dressed(db: Db) {

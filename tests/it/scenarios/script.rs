@@ -66,8 +66,10 @@ pub(crate) struct Scenario {
 pub(crate) struct Cast {
     /// `acting` if not said.
     pub(crate) kind: Option<String>,
-    /// Whose further credential it is.
+    /// The agent whose further credential it is.
     pub(crate) of: Option<String>,
+    /// The colleague whose agent it is, under the same terms; the person's if not said.
+    pub(crate) whose: Option<String>,
     /// Members of the credential beside label and scopes.
     #[serde(default)]
     pub(crate) credential: Map<String, Value>,
@@ -198,6 +200,9 @@ pub(crate) struct Decide {
     pub(crate) by: Option<String>,
     /// How many times at the same moment; of these one is to be answered with 200.
     pub(crate) at_once: Option<usize>,
+    /// Whether it is every decision that the ask opened, one after another; the first alone if not said.
+    #[serde(default)]
+    pub(crate) every: bool,
     /// What declining narrows.
     pub(crate) narrow: Option<Value>,
     /// How many seconds an approval holds.

@@ -1,14 +1,16 @@
 //! Where a scenario plays: one company's people, agents and tools, and what each step does there.
 
+use super::answer::{kind_of, points_to};
 use super::clock::{self, resolve};
+use super::people::{person, point, put_entry};
 use super::script::{Ask, Cast, Company, Counts, Decide, Expected, Report, RunTool, Scenario, Step};
 use super::tool::{Behaviour, Tool};
 use crate::agent::Agent;
 use crate::client::{Client, Reply, in_parallel};
 use crate::documents::ACTING_SCOPES;
-use crate::server::{OPERATOR, PASSWORD, Server, eventually};
+use crate::server::{Server, eventually};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 /// The rules of a company that has none.
@@ -54,8 +56,12 @@ pub(crate) struct Stage<'a> {
     operator: &'a Client,
     member: Client,
     principal: String,
+    /// Of all whose queues and effects are counted.
+    principals: Vec<String>,
     people: BTreeMap<String, Client>,
     agents: BTreeMap<String, Agent>,
+    /// Whose agent it is, where it is a colleague's.
+    owners: BTreeMap<String, String>,
     points: BTreeMap<String, Client>,
     asked: BTreeMap<String, Asked>,
     tool: Tool,
@@ -74,11 +80,13 @@ impl<'a> Stage<'a> {
         let _up = house.enter();
         let address = |name: &str| format!("{name}-{place}@{}.test", company.company);
         let (member, principal) = person(operator, &company.company, &address("member"), &["member".into()]);
-        let people = scenario
-            .people
-            .iter()
-            .map(|(name, roles)| (name.clone(), person(operator, &company.company, &address(name), roles).0));
-        let people = people.collect();
+        let mut principals = vec![principal.clone()];
+        let mut people = BTreeMap::new();
+        for (name, roles) in &scenario.people {
+            let (colleague, id) = person(operator, &company.company, &address(name), roles);
+            principals.push(id);
+            people.insert(name.clone(), colleague);
+        }
         let points = scenario.points.iter().map(|name| (name.clone(), point(operator, name))).collect();
         let mut stage = Self {
             house,
@@ -86,8 +94,10 @@ impl<'a> Stage<'a> {
             operator,
             member,
             principal,
+            principals,
             people,
             agents: BTreeMap::new(),
+            owners: BTreeMap::new(),
             points,
             asked: BTreeMap::new(),
             tool: Tool::default(),
@@ -100,12 +110,16 @@ impl<'a> Stage<'a> {
             for (name, cast) in cast.iter().filter(|(_, cast)| cast.of.is_some() == further) {
                 let agent = stage.hire(name, cast);
                 stage.agents.insert(name.clone(), agent);
+                stage.owners.extend(cast.whose.iter().map(|whose| (name.clone(), whose.clone())));
             }
         }
         let rules = scenario.policy.clone().or_else(|| company.policy.clone()).unwrap_or_else(no_rules);
         stage.put(operator, "/v1/policy", &rules).expect(200);
         let terms = scenario.mandate.as_ref().or(company.mandate.as_ref()).expect("no mandate is given");
-        stage.put(&stage.member, "/v1/mandate", terms).expect(200);
+        let colleagues: BTreeSet<&String> = stage.owners.values().collect();
+        for person in colleagues.into_iter().map(|name| &stage.people[name]).chain([&stage.member]) {
+            stage.put(person, "/v1/mandate", terms).expect(200);
+        }
         stage
     }
 
@@ -114,15 +128,16 @@ impl<'a> Stage<'a> {
             Map::from_iter([("label".to_owned(), json!(name)), ("scopes".to_owned(), json!(ACTING_SCOPES))]);
         credential.extend(cast.credential.clone());
         let credential = self.resolved(&Value::Object(credential));
+        let person = cast.whose.as_ref().map_or(&self.member, |whose| &self.people[whose]);
         let id = match &cast.of {
             Some(of) => self.agent(of).id.clone(),
             None => {
                 let kind = cast.kind.as_deref().unwrap_or("acting");
-                let made = self.member.post("/v1/agents", &json!({"name": name, "kind": kind})).expect(201);
+                let made = person.post("/v1/agents", &json!({"name": name, "kind": kind})).expect(201);
                 made["id"].as_str().unwrap().to_owned()
             }
         };
-        Agent::with_credential(&self.member, &id, &credential)
+        Agent::with_credential(person, &id, &credential)
     }
 
     /// Does one step.
@@ -194,7 +209,7 @@ impl<'a> Stage<'a> {
         }
         .clone();
         if let Some(but) = &ask.but {
-            merge(&mut request, but);
+            super::answer::merge(&mut request, but);
         }
         let request = self.resolved(&request);
         let mut body = request.clone();
@@ -293,35 +308,39 @@ impl<'a> Stage<'a> {
     }
 
     fn decide(&self, verb: &str, ending: &str, decide: &Decide) {
-        let decision = self.decision(&decide.ask);
-        let path = format!("/v1/decisions/{decision}");
-        let person = decide.by.as_ref().map_or(&self.member, |name| self.caller(name));
-        let mut body = if verb == "approve" {
-            json!({"input_hash": self.member.get(&path).expect(200)["input_hash"]})
-        } else {
-            json!({"reason": "no"})
-        };
-        for (name, value) in
-            [("narrow", decide.narrow.clone()), ("valid_for", decide.valid_for.map(Value::from))]
-        {
-            if let Some(value) = value {
-                body[name] = value;
+        let mut decisions = self.decisions(&decide.ask);
+        decisions.truncate(if decide.every { decisions.len() } else { 1 });
+        let owner = self.owner_of(&decide.ask);
+        let person = decide.by.as_ref().map_or(owner, |name| self.caller(name));
+        for decision in decisions {
+            let path = format!("/v1/decisions/{decision}");
+            let mut body = if verb == "approve" {
+                json!({"input_hash": owner.get(&path).expect(200)["input_hash"]})
+            } else {
+                json!({"reason": "no"})
+            };
+            for (name, value) in
+                [("narrow", decide.narrow.clone()), ("valid_for", decide.valid_for.map(Value::from))]
+            {
+                if let Some(value) = value {
+                    body[name] = value;
+                }
             }
-        }
-        let answers =
-            in_parallel(decide.at_once.unwrap_or(1), |_| person.post(&format!("{path}/{verb}"), &body));
-        let status = decide.answer.unwrap_or(200);
-        let won: Vec<_> = answers.iter().filter(|answer| answer.status == status).collect();
-        assert_eq!(won.len(), 1, "{:?}", answers.iter().map(|answer| &answer.text).collect::<Vec<_>>());
-        if status == 200 {
-            let becomes = decide.becomes.as_deref().unwrap_or(ending);
-            assert_eq!(self.shown(&decide.ask)["status"], becomes, "{}", won[0].text);
+            let answers =
+                in_parallel(decide.at_once.unwrap_or(1), |_| person.post(&format!("{path}/{verb}"), &body));
+            let status = decide.answer.unwrap_or(200);
+            let won: Vec<_> = answers.iter().filter(|answer| answer.status == status).collect();
+            assert_eq!(won.len(), 1, "{:?}", answers.iter().map(|answer| &answer.text).collect::<Vec<_>>());
+            if status == 200 {
+                let becomes = decide.becomes.as_deref().unwrap_or(ending);
+                assert_eq!(owner.get(&path).expect(200)["status"], becomes, "{}", won[0].text);
+            }
         }
     }
 
     fn shown(&self, ask: &str) -> Value {
         let path = format!("/v1/decisions/{}", self.decision(ask));
-        self.member.get(&path).expect(200)
+        self.owner_of(ask).get(&path).expect(200)
     }
 
     /// The decision about an uncertain effect; it may take a moment until time has been noticed.
@@ -329,7 +348,7 @@ impl<'a> Stage<'a> {
         let effect = effect_of(self.found(ask)).to_owned();
         let mut found = None;
         eventually("a decision on the uncertain effect", || {
-            let open = self.member.all("/v1/decisions?status=open");
+            let open = self.owner_of(ask).all("/v1/decisions?status=open");
             found = open.into_iter().find(|decision| decision["effect"] == *effect);
             found.is_some()
         });
@@ -340,7 +359,8 @@ impl<'a> Stage<'a> {
     pub(crate) fn close(&mut self, expected: &Counts) {
         let up = self.house.enter();
         let mut database = up.database().connect();
-        let whose = format!("tenant = '{}' AND principal = '{}'", self.company.company, self.principal);
+        let principals = self.principals.join("', '");
+        let whose = format!("tenant = '{}' AND principal IN ('{principals}')", self.company.company);
         let mut number = |what: &str| database.number(&format!("SELECT COUNT(*) FROM {what} AND {whose}"));
         let mut ended = |status: &str| number(&format!("effects WHERE status = '{status}'"));
         let counts = Counts {
@@ -392,9 +412,25 @@ impl<'a> Stage<'a> {
     }
 
     fn decision(&self, ask: &str) -> &str {
+        self.decisions(ask)[0]
+    }
+
+    /// Every decision that an ask opened, none twice.
+    fn decisions(&self, ask: &str) -> Vec<&str> {
         let replies = &self.found(ask).replies;
-        let mut ids = replies.iter().filter_map(|reply| reply.json["decision"]["id"].as_str());
-        ids.next().unwrap_or_else(|| panic!("`{ask}` opened no decision: {}", replies[0].text))
+        let mut ids: Vec<&str> = Vec::new();
+        for id in replies.iter().filter_map(|reply| reply.json["decision"]["id"].as_str()) {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        assert!(!ids.is_empty(), "`{ask}` opened no decision: {}", replies[0].text);
+        ids
+    }
+
+    /// The person whose agent asked.
+    fn owner_of(&self, ask: &str) -> &Client {
+        self.owners.get(&self.found(ask).by).map_or(&self.member, |name| &self.people[name])
     }
 
     fn count_of(&mut self, kind: &str) -> &mut i64 {
@@ -415,24 +451,6 @@ fn effect_of(asked: &Asked) -> &str {
     ids.next().unwrap_or_else(|| panic!("there is no effect: {}", asked.replies[0].text))
 }
 
-/// What kind of answer it is.
-fn kind_of(reply: &Reply) -> &str {
-    match reply.status {
-        200 if reply.header("idempotency-replayed").is_some() => "replayed",
-        200 => reply.json["outcome"].as_str().unwrap(),
-        400 | 413 | 422 => "malformed",
-        401 | 403 | 409 => "turned_away",
-        status => panic!("{status}: {}", reply.text),
-    }
-}
-
-/// Whether a fault of the answer stands at or below a pointer.
-pub(crate) fn points_to(reply: &Reply, pointer: &str) -> bool {
-    reply.json["errors"].as_array().is_some_and(|faults| {
-        faults.iter().filter_map(|fault| fault["pointer"].as_str()).any(|found| found.starts_with(pointer))
-    })
-}
-
 fn check_put(reply: &Reply, put: &super::script::Put) {
     let answer = reply.expect(put.answer.unwrap_or(200));
     if let Some(change) = &put.change {
@@ -440,54 +458,5 @@ fn check_put(reply: &Reply, put: &super::script::Put) {
     }
     if let Some(pointer) = &put.names {
         assert!(points_to(reply, pointer), "{pointer} is not named: {answer}");
-    }
-}
-
-/// Puts a catalogue entry live.
-pub(crate) fn put_entry(operator: &Client, intent: &str, entry: &Value) {
-    operator.put(&format!("/v1/catalogue/{intent}"), &[], entry).expect(200);
-}
-
-/// Makes a person and signs them in; their id too.
-fn person(operator: &Client, tenant: &str, email: &str, roles: &[String]) -> (Client, String) {
-    let name = email.split('@').next().unwrap();
-    let body = json!({"email": email, "name": name, "roles": roles, "password": PASSWORD});
-    operator.post("/v1/principals", &body).expect(201);
-    sign_in(&Client::new(operator.base()), tenant, email)
-}
-
-/// Signs the operator of a company in.
-pub(crate) fn operator(server: &Server, tenant: &str) -> Client {
-    sign_in(&server.client(), tenant, OPERATOR).0
-}
-
-fn sign_in(client: &Client, tenant: &str, email: &str) -> (Client, String) {
-    let body = json!({"tenant": tenant, "email": email, "password": PASSWORD});
-    let session = client.post("/v1/session", &body).expect(200);
-    let id = session["principal"]["id"].as_str().unwrap().to_owned();
-    (client.with_token(session["token"].as_str().unwrap()), id)
-}
-
-fn point(operator: &Client, name: &str) -> Client {
-    let made = operator.post("/v1/enforcement-points", &json!({"name": name})).expect(201);
-    operator.with_token(made["token"].as_str().unwrap())
-}
-
-/// RFC 7396.
-fn merge(target: &mut Value, patch: &Value) {
-    let Value::Object(patch) = patch else {
-        *target = patch.clone();
-        return;
-    };
-    if !target.is_object() {
-        *target = json!({});
-    }
-    let members = target.as_object_mut().unwrap();
-    for (name, value) in patch {
-        if value.is_null() {
-            members.remove(name);
-        } else {
-            merge(members.entry(name.clone()).or_insert(Value::Null), value);
-        }
     }
 }
