@@ -7,7 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot be set up stops")]
 
 use divan::{Bencher, black_box};
-use procura::domain::{AgentId, AgentKind, ExternalName, Scope, Scopes, Timestamp};
+use procura::domain::{AgentId, AgentKind, ExternalName, PrincipalId, Scope, Scopes, Timestamp};
 use procura::engine::{
     Action, CredentialClauses, MandateDocument, PolicyDocument, Standing, Used, decide, looks, read_request,
 };
@@ -103,6 +103,7 @@ impl World {
     fn standing<'a>(&'a self, used: &'a Used) -> Standing<'a> {
         Standing {
             scopes: Scopes::NONE.with(Scope::ActionRequest),
+            principal: PrincipalId::new(Timestamp::from_unix_seconds(0), [1; 10]),
             agent: AgentId::new(Timestamp::from_unix_seconds(0), [1; 10]),
             agent_kind: AgentKind::Acting,
             mandate: &self.mandate,

@@ -2,9 +2,11 @@
 
 use super::Error;
 use crate::committer::Books;
+use crate::crypto::token::Claims;
 use crate::domain::Duration;
 use crate::domain::{
-    AgentId, CredentialId, Hash, Label, PrincipalId, Role, Roles, Scope, Scopes, TenantSlug, Timestamp,
+    AgentId, Chain, CredentialId, EnforcementPointId, Hash, Label, PrincipalId, Role, Roles, Scope, Scopes,
+    TenantId, TenantSlug, Timestamp,
 };
 use crate::storage::access::Subject;
 use crate::storage::principal::PasswordSetBy;
@@ -90,6 +92,12 @@ pub struct Presented {
     pub scopes: Scopes,
 }
 
+impl From<&Claims> for Presented {
+    fn from(claims: &Claims) -> Self {
+        Self { credential: claims.client_id, agent: claims.sub, scopes: claims.scope }
+    }
+}
+
 /// An agent whose credential was live when it was looked up.
 #[derive(Debug, Clone)]
 pub struct AgentCaller {
@@ -112,5 +120,23 @@ impl AgentCaller {
     /// Against whom its calls are recorded.
     pub fn subject(&self) -> Subject {
         Subject::of_credential(self.presented.credential, self.presented.agent, self.principal)
+    }
+}
+
+/// An enforcement point whose token was verified; whether it is revoked is read where it counts.
+#[derive(Debug, Clone)]
+pub struct PointCaller {
+    /// Its tenant.
+    pub tenant: TenantSlug,
+    /// The tenant's own id, which names the chain that its calls are recorded in.
+    pub tenant_id: TenantId,
+    /// Its id.
+    pub id: EnforcementPointId,
+}
+
+impl PointCaller {
+    /// Against whom its calls are recorded, where they are no agent's: the tenant.
+    pub fn subject(&self) -> Subject {
+        Subject { chain: Chain::Tenant(self.tenant_id), principal: None, agent: None, credential: None }
     }
 }

@@ -1,10 +1,10 @@
-//! What became of an effect, as its agent reports it.
+//! What became of an effect, as its agent or an enforcement point reports it.
 
-use super::Error;
-use super::caller::AgentCaller;
+use super::caller::{AgentCaller, PointCaller};
 use super::recording::Content;
+use super::{Error, enforcement_point, withdraw};
 use crate::committer::{Books, Draft, Life};
-use crate::domain::{Chain, DecisionId, Duration, EffectId, Malformed};
+use crate::domain::{Chain, DecisionId, Duration, EffectId, EnforcementPointId, Malformed};
 use crate::engine::step::{self, Word};
 use crate::evidence::canonical;
 use crate::evidence::receipt::Kind;
@@ -18,6 +18,46 @@ use std::sync::Arc;
 
 /// How long an uncertain effect waits in the queue; it never expires into an ending by itself.
 const UNKNOWN_LIFETIME: Duration = Duration::days(3650);
+
+/// Who reports on an effect.
+#[derive(Debug)]
+pub enum Reporter {
+    /// An agent, on its own credential's effects.
+    Agent(Box<AgentCaller>),
+    /// An enforcement point, on any effect of its tenant.
+    Point(Box<PointCaller>),
+}
+
+impl Reporter {
+    fn point(&self) -> Option<EnforcementPointId> {
+        match self {
+            Self::Agent(_) => None,
+            Self::Point(point) => Some(point.id),
+        }
+    }
+
+    /// The effect, if the reporter may still report at all and on this one.
+    fn effect(&self, books: &mut Books<'_>, id: EffectId) -> Result<Effect, Error> {
+        let credential = match self {
+            Self::Agent(caller) => {
+                let standing = books.standing(caller.presented.credential)?.ok_or(Error::Unknown)?;
+                let life = standing.life(books.now());
+                if life != Life::Live {
+                    return Err(Error::Dead(life));
+                }
+                Some(caller.presented.credential)
+            }
+            Self::Point(point) => {
+                enforcement_point::require_live(books, point.id)?;
+                None
+            }
+        };
+        let (connection, slug) = books.place();
+        effect::find(connection, slug, id)?
+            .filter(|effect| credential.is_none_or(|credential| effect.credential == credential))
+            .ok_or(Error::NotFound("effect"))
+    }
+}
 
 /// A report on an effect.
 #[derive(Debug)]
@@ -37,30 +77,25 @@ pub struct Reported {
     pub stored: Option<Arc<StoredReceipt>>,
 }
 
-/// Takes an agent's report. The same again is answered the same; another is refused.
+/// Takes a report. The same again is answered the same; another is refused, unless nobody knew how the effect ended
+/// and an enforcement point does.
 pub fn report(
     books: &mut Books<'_>,
-    caller: &AgentCaller,
+    reporter: &Reporter,
     id: EffectId,
     report: &Report,
 ) -> Result<Reported, Error> {
     if report.status == EffectStatus::Claimed {
         return Err(Malformed::at("/status", "`claimed` is no ending: done, failed or unknown").into());
     }
-    let standing = books.standing(caller.presented.credential)?.ok_or(Error::Unknown)?;
-    let life = standing.life(books.now());
-    if life != Life::Live {
-        return Err(Error::Dead(life));
-    }
-    let (connection, slug) = books.place();
-    let found = effect::find(connection, slug, id)?
-        .filter(|effect| effect.credential == caller.presented.credential)
-        .ok_or(Error::NotFound("effect"))?;
+    let found = reporter.effect(books, id)?;
+    let point = reporter.point();
+    let word = if point.is_some() { Word::EnforcementPoint } else { Word::Agent };
     let said = canonical_text(&json!({"status": report.status.as_str(), "details": report.details}))?;
-    if found.reported.as_deref() == Some(&said) {
+    if found.reported.as_deref() == Some(&said) && found.enforcement_point.is_some() == point.is_some() {
         return Ok(Reported { effect: found, stored: None });
     }
-    let Some(status) = step::report(found.status, report.status, found.attested, Word::Agent) else {
+    let Some(status) = step::report(found.status, report.status, found.attested, word) else {
         return Err(Error::Conflict(match &found.reported {
             Some(_) => format!("effect `{id}` is {} and was reported on differently", found.status),
             None => {
@@ -70,12 +105,15 @@ pub fn report(
     };
     let now = books.now();
     let (connection, slug) = books.place();
-    if !effect::turn(connection, slug, id, EffectStatus::Claimed, status, Some(&said), now)? {
+    if !effect::turn(connection, slug, id, found.status, status, Some(&said), now)? {
         return Err(Error::Conflict(format!("effect `{id}` was reported on at this moment")));
+    }
+    if let Some(point) = point {
+        effect::set_reporter(connection, slug, id, point)?;
     }
     release(books, &found, status)?;
     let mut content = Content::default();
-    let input = json!({
+    let mut input = json!({
         "kind": Kind::EffectOutcome.as_str(),
         "tenant": books.slug(),
         "principal": found.principal,
@@ -84,10 +122,27 @@ pub fn report(
         "said": report.status.as_str(),
         "details": content.commit("/input/details", report.details.clone()),
     });
+    if let (Some(point), Some(members)) = (point, input.as_object_mut()) {
+        members.insert("enforcement_point".into(), json!(point));
+    }
     let stored = record(books, &found, status, input, content.finish())?;
+    if found.status == EffectStatus::Unknown {
+        nothing_to_resolve(books, &found)?;
+    }
     let (connection, slug) = books.place();
     let effect = effect::find(connection, slug, id)?.ok_or(Error::NotFound("effect"))?;
     Ok(Reported { effect, stored: Some(stored) })
+}
+
+/// Takes back the question of how an effect ended: it is answered.
+fn nothing_to_resolve(books: &mut Books<'_>, effect: &Effect) -> Result<(), Error> {
+    let (connection, slug) = books.place();
+    let mut asked = decision::undecided(connection, slug, Some(effect.principal))?;
+    asked.retain(|decision| decision.effect == Some(effect.id));
+    for decision in &asked {
+        withdraw::withdraw(books, decision, "the enforcement point reported it")?;
+    }
+    Ok(())
 }
 
 /// Says of an effect nobody reported on in time that nobody knows how it ended.

@@ -1,7 +1,7 @@
 //! Why an act was refused by a rule; each has one place in the wire format.
 
 use crate::committer::{JobError, Life};
-use crate::domain::{Malformed, Scope, Timestamp};
+use crate::domain::{EnforcementPointId, Malformed, Scope, Timestamp};
 use crate::storage::StoreError;
 
 /// A rule's refusal, or the store's failure.
@@ -22,6 +22,13 @@ pub enum Error {
     },
     /// The credential is no longer, or not, good: 401.
     Dead(Life),
+    /// The enforcement point is revoked: 401.
+    PointRevoked {
+        /// Which.
+        id: EnforcementPointId,
+        /// Since when.
+        at: Timestamp,
+    },
     /// The token belongs to nothing here: 401.
     Unknown,
     /// The session ended while the act waited: 401.

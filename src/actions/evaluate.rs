@@ -6,9 +6,9 @@ use super::caller::Presented;
 use super::judge::{Judged, judge, reserve};
 use super::recording::Content;
 use super::replay::{self, Replayed};
-use super::{queue, request};
+use super::{enforcement_point, queue, request};
 use crate::committer::{Books, Draft, Life, Standing};
-use crate::domain::{DecisionId, Duration, EffectId, Hash, Malformed, Outcome, Scope};
+use crate::domain::{DecisionId, Duration, EffectId, EnforcementPointId, Hash, Malformed, Outcome, Scope};
 use crate::engine::step::{self, Asked, Queue, QueueUse, Settled};
 use crate::engine::{self, Action, Approvals, Described, OutcomeFrom};
 use crate::evidence::receipt::Kind;
@@ -32,6 +32,8 @@ pub const KEY_LIFETIME: Duration = Duration::hours(48);
 pub struct Call {
     /// Who asks.
     pub presented: Presented,
+    /// The enforcement point that asks for the agent, if one does.
+    pub enforcement_point: Option<EnforcementPointId>,
     /// What is asked.
     pub described: Described,
     /// The `Idempotency-Key`, if one was sent.
@@ -49,6 +51,7 @@ pub fn evaluate(books: &mut Books<'_>, call: &Call) -> Result<Answer, Error> {
     if let Some(replayed) = replay::find(books, call, &standing, request_hash)? {
         return answer_again(books, call, &standing, &replayed);
     }
+    engine::check_labels(&standing.policy.document, &call.described)?;
     let action = facts(&standing, call)?;
     let judged = judge(books, &standing, call.presented.scopes, &action)?;
     let named = named_decision(books, call, request_hash)?;
@@ -93,8 +96,12 @@ struct Evaluated<'a> {
     request_hash: Hash,
 }
 
-/// What must hold before the engine is asked: the credential lives, carries the scope, and is who the call says.
+/// What must hold before the engine is asked: the enforcement point is not revoked, the credential lives, carries the
+/// scope, and is who the call says.
 fn admit(books: &mut Books<'_>, call: &Call) -> Result<Arc<Standing>, Error> {
+    if let Some(point) = call.enforcement_point {
+        enforcement_point::require_live(books, point)?;
+    }
     let standing = books.standing(call.presented.credential)?.ok_or(Error::Unknown)?;
     if standing.agent.id != call.presented.agent {
         return Err(Error::Unknown);
@@ -134,7 +141,7 @@ fn admit(books: &mut Books<'_>, call: &Call) -> Result<Arc<Standing>, Error> {
 /// The facts to decide on: derived from the arguments wherever the catalogue knows the intent.
 fn facts(standing: &Standing, call: &Call) -> Result<Action, Error> {
     let Some(entry) = standing.catalogue.catalogue.get(&call.described.intent) else {
-        return Ok(Action::described(&call.described));
+        return Ok(request::action(&call.described, call.enforcement_point));
     };
     let action = engine::derive(entry, &call.described)?;
     if entry.irreversible && call.key.is_none() {
@@ -375,6 +382,9 @@ fn input_document(books: &Books<'_>, evaluated: &Evaluated<'_>, content: &mut Co
     if let Some(facts) = request::facts(action, content) {
         put(&mut input, "facts", facts);
     }
+    if let Some(point) = call.enforcement_point {
+        put(&mut input, "enforcement_point", json!(point));
+    }
     judged.write(&mut input);
     if let Some(decision) = call.described.decision {
         put(&mut input, "decision", json!(decision));
@@ -420,6 +430,7 @@ fn claim(
         report_by: now.plus(REPORT_WITHIN),
         ended_at: None,
         reported: None,
+        enforcement_point: None,
     })
 }
 
@@ -433,7 +444,7 @@ fn answer_again(
     let first = replayed.first.clone();
     let mut content = Content::default();
     let key = content.commit("/input/idempotency_key", json!(call.key));
-    let input = json!({
+    let mut input = json!({
         "kind": Kind::GateReplay.as_str(),
         "tenant": books.slug(),
         "principal": standing.credential.principal,
@@ -442,6 +453,9 @@ fn answer_again(
         "first": first.body.id,
         "idempotency_key": key,
     });
+    if let Some(point) = call.enforcement_point {
+        put(&mut input, "enforcement_point", json!(point));
+    }
     let (outcome, output) = match &replayed.refusal {
         None => (first.body.outcome, json!({"outcome": first.body.outcome, "replayed": first.body.id})),
         Some(refusal) => {

@@ -47,7 +47,8 @@ pub fn put(
         Change::Narrowed | Change::Unchanged => {}
     }
     let version = live.version.saturating_add(1);
-    let warnings = check_mandate(document, now);
+    let policy = books.policy()?;
+    let warnings = check_mandate(document, Some(&policy.document.labels), now);
     let written = document.to_json();
     let row = MandateVersion {
         principal: person.id,

@@ -7,6 +7,7 @@ pub mod catalogue;
 pub mod credential;
 pub mod decision;
 pub mod effect;
+pub mod enforcement_point;
 mod error;
 pub mod evaluate;
 pub mod export;

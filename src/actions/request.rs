@@ -2,8 +2,8 @@
 
 use super::recording::Content;
 use crate::crypto::{AuthKey, hmac_sha256};
-use crate::domain::{FactsFrom, Hash};
-use crate::engine::{Action, Described, read_request};
+use crate::domain::{EnforcementPointId, FactsFrom, Hash};
+use crate::engine::{Action, Described, read_attested_request};
 use crate::evidence::canonical;
 use serde_json::{Map, Value, json};
 
@@ -47,10 +47,22 @@ pub(super) fn document(described: &Described, content: &mut Content) -> Value {
     Value::Object(members)
 }
 
+/// The facts of an intent that the catalogue does not know: an enforcement point's word counts for more than an agent's.
+pub(super) fn action(described: &Described, point: Option<EnforcementPointId>) -> Action {
+    let facts_from = if point.is_some() { FactsFrom::Attested } else { FactsFrom::Described };
+    Action { facts_from, ..Action::described(described) }
+}
+
+/// The enforcement point that asked, from the input document of a receipt.
+pub(super) fn enforcement_point(input: &Value) -> Option<EnforcementPointId> {
+    input.get("enforcement_point")?.as_str()?.parse().ok()
+}
+
 /// The facts that the gate derived itself, where they are not the described ones.
 pub(super) fn facts(action: &Action, content: &mut Content) -> Option<Value> {
-    if action.facts_from == FactsFrom::Described {
-        return None;
+    match action.facts_from {
+        FactsFrom::Described | FactsFrom::Attested => return None,
+        FactsFrom::Derived => {}
     }
     let mut members = Map::new();
     if let Some(amount) = action.amount {
@@ -78,7 +90,7 @@ pub fn described_again(input: &Value, content: Option<&Value>) -> Option<Describ
             *value = opened.clone();
         }
     }
-    read_request(&Value::Object(request)).ok()
+    read_attested_request(&Value::Object(request)).ok()
 }
 
 fn plain_members(described: &Described) -> Map<String, Value> {
@@ -107,9 +119,10 @@ fn private_members(described: &Described) -> impl Iterator<Item = (&'static str,
     [
         ("counterparty", described.counterparties.as_ref().map(|names| json!(names))),
         ("resource", described.resource.as_ref().map(|name| json!(name))),
-        ("arguments", described.arguments.clone().map(Value::Object)),
+        ("arguments", described.arguments.as_deref().cloned().map(Value::Object)),
         ("evidence", evidence),
         ("attachment", described.attachment.clone().map(Value::Object)),
+        ("facts", described.facts.clone().map(Value::Object)),
     ]
     .into_iter()
     .filter_map(|(name, value)| Some((name, value?)))

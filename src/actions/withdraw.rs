@@ -3,15 +3,16 @@
 use super::Error;
 use super::evaluate::asked;
 use super::judge::judge;
-use super::request::described_again;
+use super::request::{self, described_again};
 use crate::committer::{Books, Draft, Life};
 use crate::domain::{Chain, CredentialId, Intent, PrincipalId, Scopes};
 use crate::engine::step::{self, AfterChange};
-use crate::engine::{self, Action, Verdict};
+use crate::engine::{self, Approvals, Verdict};
 use crate::evidence::receipt::Kind;
 use crate::storage::approval;
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Turn};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// What the gate would say now to the call behind a decision.
 pub(super) enum Reconsidered {
@@ -38,7 +39,7 @@ pub(super) fn reconsider(books: &mut Books<'_>, decision: &Decision) -> Result<R
         return Ok(Reconsidered::Gone("its content was erased"));
     };
     let action = match standing.catalogue.catalogue.get(&described.intent) {
-        None => Action::described(&described),
+        None => request::action(&described, request::enforcement_point(&input)),
         Some(entry) => match engine::derive(entry, &described) {
             Ok(action) => action,
             Err(_) => return Ok(Reconsidered::Gone("the catalogue no longer accepts its arguments")),
@@ -90,9 +91,9 @@ fn withdraw_where_due(
 ) -> Result<(), Error> {
     for pending in undecided.iter().filter(|pending| pending.kind == DecisionKind::Action) {
         let asked = asked(books, pending, None)?;
-        let would_be = match pending.status {
+        let now_said = match pending.status {
             DecisionStatus::Open => match reconsider(books, pending)? {
-                Reconsidered::Verdict(verdict) => Some(verdict.outcome),
+                Reconsidered::Verdict(verdict) => Some(verdict),
                 Reconsidered::Gone(_) => None,
             },
             // Nothing else is asked again.
@@ -103,14 +104,27 @@ fn withdraw_where_due(
             | DecisionStatus::Used
             | DecisionStatus::Resolved => None,
         };
-        match step::after_narrowing(&asked, || would_be) {
-            AfterChange::Stays => {}
+        match step::after_narrowing(&asked, || now_said.as_ref().map(|verdict| verdict.outcome)) {
+            AfterChange::Stays => ask_others(books, pending, now_said.as_ref())?,
             AfterChange::AsksAgain => {
                 let (connection, slug) = books.place();
                 approval::forget(connection, slug, pending.id)?;
+                ask_others(books, pending, now_said.as_ref())?;
             }
             AfterChange::Withdrawn => withdraw(books, pending, reason)?,
         }
+    }
+    Ok(())
+}
+
+/// Puts an open decision before those whose yes it takes now, if that has changed.
+fn ask_others(books: &mut Books<'_>, pending: &Decision, verdict: Option<&Verdict>) -> Result<(), Error> {
+    let Some(asked_for) = verdict.map(Verdict::approvals) else { return Ok(()) };
+    let own = BTreeSet::from([Approvals::own()]);
+    let before = if pending.approvals.is_empty() { &own } else { &pending.approvals };
+    if asked_for != *before {
+        let (connection, slug) = books.place();
+        decision::ask_for(connection, slug, pending.id, &asked_for)?;
     }
     Ok(())
 }

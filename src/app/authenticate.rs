@@ -1,24 +1,27 @@
-//! Who is calling: a person by session, an agent by access token.
+//! Who is calling: a person by session, an agent or an enforcement point by access token.
 
 use super::App;
-use crate::actions::caller::{AgentCaller, Person, Presented};
+use crate::actions::caller::{AgentCaller, Person, PointCaller, Presented};
 use crate::actions::{Error, session as sessions};
 use crate::committer::{Life, clock};
-use crate::crypto::keyring::KeyPurpose;
 use crate::crypto::secret::{Secret, SecretKind};
-use crate::crypto::token::{Claims, Rules, TokenError, TokenVerifier, Verified, VerifyingKeys};
-use crate::crypto::{PublicKey, sha256};
-use crate::domain::{KeyId, Scopes, TenantSlug, Timestamp};
+use crate::crypto::sha256;
+use crate::crypto::token::{Bearer, Claims, PointClaims, TokenError, Verified};
+use crate::domain::{Chain, EnforcementPointId, Scopes, TenantSlug};
 use crate::engine::{MandateDocument, effective_scopes};
 use crate::storage::access::Subject;
 use crate::storage::credential::Credential;
 use crate::storage::{self, AnyConnection, StoreError};
 use base64::Engine;
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
 
-/// How often an unknown key id makes the keys be read again, at most.
-const RELOAD_EVERY_MILLISECONDS: i64 = 5000;
+/// Whoever presents a token.
+#[derive(Debug, Clone)]
+pub enum Presenter {
+    /// A person or an agent.
+    Caller(Caller),
+    /// An enforcement point that is not revoked.
+    Point(Box<PointCaller>),
+}
 
 /// Who is calling.
 #[derive(Debug, Clone)]
@@ -63,6 +66,13 @@ pub enum CallerError {
         /// What is wrong.
         detail: String,
     },
+    /// The token is a genuine enforcement point's, and it, or itself, is no longer good.
+    DeadPoint {
+        /// Whose token.
+        point: Box<PointCaller>,
+        /// What is wrong.
+        detail: String,
+    },
     /// The database failed.
     Store(StoreError),
 }
@@ -73,52 +83,23 @@ impl From<StoreError> for CallerError {
     }
 }
 
-/// The keys that verify tokens, by the id a token names.
-#[derive(Debug)]
-pub(super) struct Verifiers {
-    by_key: HashMap<String, Arc<TokenVerifier>>,
-    epoch: u64,
-    loaded_at: Timestamp,
-}
-
-impl Verifiers {
-    /// Reads every tenant's token keys, retired ones too: what they signed may still be in use.
-    pub(super) fn load(connection: &mut AnyConnection) -> Result<Self, StoreError> {
-        let mut by_key = HashMap::new();
-        for tenant in storage::tenant::all(connection)? {
-            let stored = storage::key::of_tenant(connection, &tenant.slug)?;
-            let mut keys = VerifyingKeys::new();
-            let mut ids = Vec::new();
-            for key in stored.iter().filter(|key| key.purpose == KeyPurpose::Token.as_str()) {
-                keys.insert(key.id, tenant.slug.clone(), &public(key.id, key.public.as_deref())?);
-                ids.push(key.id);
-            }
-            let rules = Rules::of_access_tokens(tenant.issuer.clone(), tenant.issuer.clone());
-            let verifier = Arc::new(TokenVerifier::new(rules, keys));
-            by_key.extend(ids.iter().map(|id| (id.to_string(), verifier.clone())));
-        }
-        Ok(Self { by_key, epoch: 0, loaded_at: clock::now() })
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.by_key.is_empty()
-    }
-}
-
-fn public(id: KeyId, stored: Option<&[u8]>) -> Result<PublicKey, StoreError> {
-    let bytes = stored.and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
-    bytes.map(PublicKey).ok_or_else(|| StoreError::Corrupt { place: "keys.public", detail: id.to_string() })
-}
-
 impl App {
-    /// Who presents this bearer token; an agent's credential is looked up as it is now.
-    pub async fn caller(&self, bearer: Option<&str>) -> Result<Caller, CallerError> {
+    /// Who presents this bearer token; an agent's credential, or an enforcement point, is looked up as it is now.
+    pub async fn presenter(&self, bearer: Option<&str>) -> Result<Presenter, CallerError> {
         let bearer = bearer.ok_or(CallerError::Missing)?;
         if bearer.starts_with(SecretKind::Session.prefix()) {
-            return self.person(bearer).await.map(|person| Caller::Person(Box::new(person)));
+            let person = self.person(bearer).await?;
+            return Ok(Presenter::Caller(Caller::Person(Box::new(person))));
         }
-        let claims = self.claims(bearer)?;
-        self.agent(&claims).await.map(|agent| Caller::Agent(Box::new(agent)))
+        match self.bearer(bearer)? {
+            Bearer::Agent(claims) => {
+                let agent = self.agent(&claims).await?;
+                Ok(Presenter::Caller(Caller::Agent(Box::new(agent))))
+            }
+            Bearer::Point(claims) => {
+                self.live_point(&claims).await.map(|point| Presenter::Point(Box::new(point)))
+            }
+        }
     }
 
     /// The person whose session this token is.
@@ -162,8 +143,9 @@ impl App {
         })
     }
 
-    /// What a genuine, timely token claims. Whether it still counts is for the batch, or [`App::agent`], to say.
-    pub fn claims(&self, token: &str) -> Result<Arc<Verified<Claims>>, CallerError> {
+    /// Whose a genuine, timely token is, and what it claims. Whether it still counts is for the batch,
+    /// [`App::agent`] or [`App::live_point`] to say.
+    pub fn bearer(&self, token: &str) -> Result<Bearer, CallerError> {
         let now = clock::now();
         let digest = sha256(token.as_bytes());
         let unattributable = |error: &dyn std::fmt::Display| CallerError::Unattributable(error.to_string());
@@ -171,47 +153,62 @@ impl App {
             key_id(token).ok_or_else(|| unattributable(&"the token is not a JWT that names its key"))?;
         let (verifier, epoch) =
             self.verifier(&kid, now)?.ok_or_else(|| unattributable(&"the token's key is unknown"))?;
-        if let Some(claims) = self.tokens.get(&digest, epoch, now) {
-            return Ok(claims);
+        if let Some(bearer) = self.tokens.get(&digest, epoch, now) {
+            return Ok(bearer);
         }
-        let genuine = verifier.verify(token, now).map_err(|error| dead_token(&error))?;
-        let claims = Arc::new(genuine.typed().map_err(|error| unattributable(&error))?);
-        self.tokens.put(digest, epoch, claims.clone());
-        Ok(claims)
+        let genuine = verifier.verify(token, now).map_err(|error| self.dead_token(&error))?;
+        let bearer = genuine.bearer().map_err(|error| unattributable(&error))?;
+        self.tokens.put(digest, epoch, bearer.clone());
+        Ok(bearer)
     }
 
-    fn verifier(&self, kid: &str, now: Timestamp) -> Result<Option<(Arc<TokenVerifier>, u64)>, CallerError> {
-        let loaded_at = {
-            let verifiers = self.verifiers.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(verifier) = verifiers.by_key.get(kid) {
-                return Ok(Some((verifier.clone(), verifiers.epoch)));
-            }
-            verifiers.loaded_at
-        };
-        if now.since(loaded_at).whole_milliseconds() < RELOAD_EVERY_MILLISECONDS {
-            return Ok(None);
+    /// A genuine token out of its hour is recorded against whose it is; anything else against nobody.
+    fn dead_token(&self, error: &TokenError) -> CallerError {
+        let detail = error.to_string();
+        let Some(genuine) = error.attributable() else { return CallerError::Unattributable(detail) };
+        if let Ok(claims) = genuine.typed() {
+            let subject = Subject {
+                chain: Chain::Credential(claims.client_id),
+                principal: None,
+                agent: Some(claims.sub),
+                credential: Some(claims.client_id),
+            };
+            return CallerError::Dead { tenant: claims.tenant, subject, detail };
         }
-        // Whoever comes first marks the time, so that one caller reads and nobody waits under the lock.
-        {
-            let mut verifiers = self.verifiers.write().unwrap_or_else(PoisonError::into_inner);
-            if now.since(verifiers.loaded_at).whole_milliseconds() < RELOAD_EVERY_MILLISECONDS {
-                return Ok(None);
-            }
-            verifiers.loaded_at = now;
+        match genuine.point().map(|claims| self.point(&claims.tenant, claims.point)) {
+            Ok(Ok(point)) => CallerError::DeadPoint { point: Box::new(point), detail },
+            Ok(Err(error)) => error,
+            Err(_) => CallerError::Unattributable(detail),
         }
-        let loaded = Verifiers::load(&mut *self.readers.get()?)?;
-        let mut verifiers = self.verifiers.write().unwrap_or_else(PoisonError::into_inner);
-        // Another epoch voids every cached token: only another set of keys is worth that.
-        let same = loaded.by_key.len() == verifiers.by_key.len()
-            && loaded.by_key.keys().all(|key| verifiers.by_key.contains_key(key));
-        let epoch = verifiers.epoch.saturating_add(u64::from(!same));
-        *verifiers = Verifiers { epoch, ..loaded };
-        Ok(verifiers.by_key.get(kid).map(|verifier| (verifier.clone(), verifiers.epoch)))
+    }
+
+    /// An enforcement point by its tenant and id, revoked or not.
+    pub fn point(&self, tenant: &TenantSlug, id: EnforcementPointId) -> Result<PointCaller, CallerError> {
+        let unknown = || CallerError::Unattributable(format!("the tenant of `{id}` is unknown"));
+        let tenant_id = self.tenant_id(tenant).ok_or_else(unknown)?;
+        Ok(PointCaller { tenant: tenant.clone(), tenant_id, id })
+    }
+
+    /// The enforcement point behind verified claims, if it is not revoked at this moment.
+    pub async fn live_point(&self, claims: &Verified<PointClaims>) -> Result<PointCaller, CallerError> {
+        let point = self.point(&claims.tenant, claims.point)?;
+        let (tenant, id) = (point.tenant.clone(), point.id);
+        let found = self
+            .read(move |connection| storage::enforcement_point::find(connection, &tenant, id))
+            .await?
+            .ok_or_else(|| CallerError::Unattributable("the token's enforcement point is unknown".into()))?;
+        match found.revoked {
+            None => Ok(point),
+            Some(revoked) => {
+                let detail = format!("enforcement point `{id}` was revoked at {}", revoked.at);
+                Err(CallerError::DeadPoint { point: Box::new(point), detail })
+            }
+        }
     }
 
     /// The agent behind verified claims, if its credential is live at this moment.
     pub async fn agent(&self, claims: &Verified<Claims>) -> Result<AgentCaller, CallerError> {
-        let presented = Presented { credential: claims.client_id, agent: claims.sub, scopes: claims.scope };
+        let presented = Presented::from(&**claims);
         let tenant = claims.tenant.clone();
         let slug = tenant.clone();
         let found = self.read(move |connection| live_credential(connection, &slug, presented)).await?;
@@ -275,20 +272,6 @@ fn live_credential(
     Ok(Some(Found { credential, life, scopes: effective_scopes(carried, &document) }))
 }
 
-/// A genuine token out of its hour is recorded against its credential; anything else against nobody.
-fn dead_token(error: &TokenError) -> CallerError {
-    let Some(Ok(claims)) = error.attributable().map(crate::crypto::token::RawClaims::typed) else {
-        return CallerError::Unattributable(error.to_string());
-    };
-    let subject = Subject {
-        chain: crate::domain::Chain::Credential(claims.client_id),
-        principal: None,
-        agent: Some(claims.sub),
-        credential: Some(claims.client_id),
-    };
-    CallerError::Dead { tenant: claims.tenant, subject, detail: error.to_string() }
-}
-
 /// The key id a token names, read without believing it.
 fn key_id(token: &str) -> Option<String> {
     const LONGEST_HEADER: usize = 1024;
@@ -305,7 +288,10 @@ impl From<CallerError> for Error {
     fn from(error: CallerError) -> Self {
         match error {
             CallerError::Store(error) => Self::Store(error),
-            CallerError::Missing | CallerError::Unattributable(_) | CallerError::Dead { .. } => Self::Unknown,
+            CallerError::Missing
+            | CallerError::Unattributable(_)
+            | CallerError::Dead { .. }
+            | CallerError::DeadPoint { .. } => Self::Unknown,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! How often who may do what.
 
-use crate::domain::{CredentialId, Duration, TenantSlug, Timestamp};
-use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use crate::domain::{CredentialId, Duration, EnforcementPointId, TenantSlug, Timestamp};
+use governor::clock::{Clock, DefaultClock, QuantaInstant};
+use governor::{DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -11,6 +11,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Calls a second that one credential may make.
 const CALLS_A_SECOND: NonZeroU32 = NonZeroU32::new(5000).unwrap();
+/// Calls a second that one enforcement point may make: it asks for many credentials.
+const POINT_CALLS_A_SECOND: NonZeroU32 = NonZeroU32::new(20_000).unwrap();
 /// Failed sign-ins an account may have in a window, from one address: a stranger elsewhere closes nobody's account.
 const FAILURES_FROM_ADDRESS: u32 = 10;
 /// Failed sign-ins an account may have in a window, from anywhere.
@@ -40,6 +42,7 @@ pub struct TooMany {
 #[derive(Debug)]
 pub struct Limits {
     calls: DefaultKeyedRateLimiter<CredentialId>,
+    point_calls: DefaultKeyedRateLimiter<EnforcementPointId>,
     clock: DefaultClock,
     failures: Mutex<HashMap<Failing, Failures>>,
     exports: Arc<Semaphore>,
@@ -74,6 +77,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             calls: RateLimiter::keyed(Quota::per_second(CALLS_A_SECOND)),
+            point_calls: RateLimiter::keyed(Quota::per_second(POINT_CALLS_A_SECOND)),
             clock: DefaultClock::default(),
             failures: Mutex::default(),
             exports: Arc::new(Semaphore::new(MOST_EXPORTS)),
@@ -84,10 +88,17 @@ impl Default for Limits {
 impl Limits {
     /// Counts a call of a credential.
     pub fn call(&self, credential: CredentialId) -> Result<(), TooMany> {
-        self.calls.check_key(&credential).map_err(|until| {
-            let wait = until.wait_time_from(self.clock.now()).as_secs();
-            TooMany { retry_after_seconds: i64::try_from(wait).unwrap_or(1).max(1) }
-        })
+        self.calls.check_key(&credential).map_err(|until| self.too_many(&until))
+    }
+
+    /// Counts a call of an enforcement point.
+    pub fn point_call(&self, point: EnforcementPointId) -> Result<(), TooMany> {
+        self.point_calls.check_key(&point).map_err(|until| self.too_many(&until))
+    }
+
+    fn too_many(&self, until: &NotUntil<QuantaInstant>) -> TooMany {
+        let wait = until.wait_time_from(self.clock.now()).as_secs();
+        TooMany { retry_after_seconds: i64::try_from(wait).unwrap_or(1).max(1) }
     }
 
     /// Counts a try to sign in as if it failed, before the password is looked at, so that many at once cannot pass
@@ -147,10 +158,12 @@ impl Limits {
         place.map_err(|_| TooMany { retry_after_seconds: RETRY_EXPORT_SECONDS })
     }
 
-    /// Forgets credentials that have not called for a while.
+    /// Forgets who has not called for a while.
     pub fn tidy(&self) {
         self.calls.retain_recent();
         self.calls.shrink_to_fit();
+        self.point_calls.retain_recent();
+        self.point_calls.shrink_to_fit();
     }
 }
 

@@ -7,8 +7,9 @@ mod limits;
 mod mailer;
 mod settings;
 pub mod tree;
+mod verifiers;
 
-pub use authenticate::{Caller, CallerError};
+pub use authenticate::{Caller, CallerError, Presenter};
 pub use background::Background;
 pub use limits::{Limits, TooMany};
 pub use settings::{MailTransport, Settings};
@@ -22,10 +23,10 @@ use crate::domain::TenantSlug;
 use crate::notify::compose::MailSettings;
 use crate::storage::tenant::Tenant;
 use crate::storage::{self, AnyConnection, DataDirectory, Readers, StoreError};
-use authenticate::Verifiers;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 use tokio::sync::watch;
+use verifiers::Verifiers;
 
 /// How many tokens' verified claims are kept.
 const CACHED_TOKENS: usize = 20_000;

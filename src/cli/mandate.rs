@@ -40,7 +40,7 @@ fn read_file(name: &str) -> Result<Vec<u8>, Failure> {
 
 fn mandate(text: &[u8], now: Timestamp) -> Result<(Value, Vec<Warning>), Malformed> {
     let document = MandateDocument::read(&read_text(text, Notation::of(text))?)?;
-    Ok((document.to_json(), check_mandate(&document, now)))
+    Ok((document.to_json(), check_mandate(&document, None, now)))
 }
 
 fn policy(text: &[u8]) -> Result<(Value, Vec<Warning>), Malformed> {

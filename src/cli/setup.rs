@@ -161,6 +161,7 @@ fn refused(error: &Error) -> Failure {
         | Error::InsufficientScope(_)
         | Error::ScopeWithheld { .. }
         | Error::Dead(_)
+        | Error::PointRevoked { .. }
         | Error::Unknown
         | Error::SignedOut
         | Error::StepUp { .. }

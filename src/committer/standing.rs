@@ -119,6 +119,7 @@ impl Standing {
     ) -> engine::Standing<'a> {
         engine::Standing {
             scopes: self.scopes.intersection(token_scopes),
+            principal: self.credential.principal,
             agent: self.agent.id,
             agent_kind: self.agent.kind,
             mandate: &self.mandate.document,

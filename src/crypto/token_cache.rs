@@ -1,14 +1,14 @@
-//! Claims of tokens that were verified lately, so that a busy agent's signature is not checked at every call.
+//! Claims of tokens that were verified lately, so that a busy caller's signature is not checked at every call.
 //!
 //! Only what the token says is kept, never what it may do: each call still reads what is live. An entry counts
 //! under the key epoch it was made in, and its hour is looked at again on every use.
 
-use super::token::{Claims, Verified};
+use super::token::Bearer;
 use crate::domain::{Hash, Timestamp};
 use std::{
     collections::HashMap,
     fmt, mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 const SHARDS: usize = 16;
@@ -28,19 +28,19 @@ impl TokenCache {
         Self { shards: Default::default(), generation_size: (capacity / SHARDS / 2).max(1) }
     }
 
-    /// The claims of the token with this digest, if they were verified under `epoch` and its hour is right at `now`.
+    /// Whose token this digest is of, if it was verified under `epoch` and its hour is right at `now`.
     ///
     /// `None` says only that the token has to be verified, which then tells why it is refused, if it is.
-    pub fn get(&self, token_digest: &Hash, epoch: u64, now: Timestamp) -> Option<Arc<Verified<Claims>>> {
+    pub fn get(&self, token_digest: &Hash, epoch: u64, now: Timestamp) -> Option<Bearer> {
         let mut shard = self.shard(token_digest)?;
         let entry = shard.touch(token_digest, self.generation_size)?;
-        (entry.epoch == epoch && entry.claims.holds_at(now)).then(|| Arc::clone(&entry.claims))
+        (entry.epoch == epoch && entry.bearer.holds_at(now)).then(|| entry.bearer.clone())
     }
 
     /// Keeps what the verifier vouched for under the keys of `epoch`.
-    pub fn put(&self, token_digest: Hash, epoch: u64, claims: Arc<Verified<Claims>>) {
+    pub fn put(&self, token_digest: Hash, epoch: u64, bearer: Bearer) {
         if let Some(mut shard) = self.shard(&token_digest) {
-            shard.insert(token_digest, Entry { epoch, claims }, self.generation_size);
+            shard.insert(token_digest, Entry { epoch, bearer }, self.generation_size);
         }
     }
 
@@ -59,7 +59,7 @@ impl fmt::Debug for TokenCache {
 
 struct Entry {
     epoch: u64,
-    claims: Arc<Verified<Claims>>,
+    bearer: Bearer,
 }
 
 #[derive(Default)]
@@ -90,7 +90,7 @@ mod tests {
     use crate::{
         crypto::{
             sha256,
-            token::{Rules, TokenSigner, TokenVerifier, VerifyingKeys},
+            token::{Claims, Rules, TokenSigner, TokenVerifier, VerifyingKeys},
         },
         domain::{AgentId, CredentialId, KeyId, Scopes},
     };
@@ -103,7 +103,7 @@ mod tests {
     }
 
     /// Claims as only a verifier can vouch for them.
-    fn verified() -> Arc<Verified<Claims>> {
+    fn verified() -> Bearer {
         let kid = KeyId::new(at(1), [1; 10]);
         let signer = TokenSigner::from_seed(&[3; 32], kid).unwrap();
         let claims = Claims {
@@ -121,7 +121,7 @@ mod tests {
         let mut keys = VerifyingKeys::new();
         keys.insert(kid, claims.tenant.clone(), &signer.public());
         let verifier = TokenVerifier::new(Rules::of_access_tokens("i", "a"), keys);
-        Arc::new(verifier.verify(&signer.sign(&claims).unwrap(), at(NOW)).unwrap().typed().unwrap())
+        verifier.verify(&signer.sign(&claims).unwrap(), at(NOW)).unwrap().bearer().unwrap()
     }
 
     fn digest(number: u32) -> Hash {
@@ -136,7 +136,8 @@ mod tests {
     fn a_verified_token_is_found_until_its_keys_change() {
         let cache = TokenCache::new(64);
         cache.put(digest(1), 7, verified());
-        assert_eq!(cache.get(&digest(1), 7, at(NOW)).unwrap().jti, "j");
+        let found = cache.get(&digest(1), 7, at(NOW)).unwrap();
+        assert!(matches!(found, Bearer::Agent(claims) if claims.jti == "j"));
         assert!(cache.get(&digest(2), 7, at(NOW)).is_none());
         for epoch in [6, 8] {
             assert!(cache.get(&digest(1), epoch, at(NOW)).is_none(), "epoch {epoch}");
@@ -157,7 +158,7 @@ mod tests {
         let cache = TokenCache::new(320);
         let claims = verified();
         for number in 0..5000 {
-            cache.put(digest(number), 1, Arc::clone(&claims));
+            cache.put(digest(number), 1, claims.clone());
         }
         assert!((160..=320).contains(&size(&cache)), "{}", size(&cache));
     }
@@ -166,10 +167,10 @@ mod tests {
     fn a_token_in_use_outlives_a_flood_of_others() {
         let cache = TokenCache::new(320);
         let claims = verified();
-        cache.put(digest(0), 1, Arc::clone(&claims));
-        cache.put(digest(1), 1, Arc::clone(&claims));
+        cache.put(digest(0), 1, claims.clone());
+        cache.put(digest(1), 1, claims.clone());
         for number in 2..5000 {
-            cache.put(digest(number), 1, Arc::clone(&claims));
+            cache.put(digest(number), 1, claims.clone());
             assert!(cache.get(&digest(0), 1, at(NOW)).is_some(), "after {number}");
         }
         assert!(cache.get(&digest(1), 1, at(NOW)).is_none(), "the one that nobody used is gone");
@@ -184,7 +185,7 @@ mod tests {
                 let (cache, claims) = (&cache, &claims);
                 scope.spawn(move || {
                     for number in start..start + 1000 {
-                        cache.put(digest(number), 1, Arc::clone(claims));
+                        cache.put(digest(number), 1, claims.clone());
                         cache.get(&digest(number ^ 1), 1, at(NOW));
                     }
                 });

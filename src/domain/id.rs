@@ -120,6 +120,8 @@ identifiers! {
     ReceiptId "rcpt_";
     /// A key of a tenant.
     KeyId "key_";
+    /// A program in front of a tool that asks the gate for agents.
+    EnforcementPointId "enf_";
     /// One export of the log.
     ExportId "exp_";
     /// A call that has a row of the call log but no leaf of its own.

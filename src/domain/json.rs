@@ -8,6 +8,8 @@ use std::fmt;
 
 /// The largest body of a request, in bytes.
 pub const LARGEST_BODY_BYTES: usize = 64 * 1024;
+/// The largest document, such as a mandate or a policy, in bytes.
+pub const LARGEST_DOCUMENT_BYTES: usize = 256 * 1024;
 /// How deep objects and lists may nest.
 pub const DEEPEST: usize = 32;
 

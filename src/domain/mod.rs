@@ -4,6 +4,7 @@
 
 mod agent;
 mod country;
+mod decimal;
 mod hash;
 mod id;
 mod intent;
@@ -19,16 +20,17 @@ mod time;
 
 pub use agent::{AgentKind, Role, Roles};
 pub use country::Country;
+pub use decimal::Decimal;
 pub use hash::Hash;
 pub use id::{
-    AgentId, CallId, Chain, CredentialId, DecisionId, EffectId, ExportId, KeyId, MandateId, PrincipalId,
-    ReceiptId, TenantId,
+    AgentId, CallId, Chain, CredentialId, DecisionId, EffectId, EnforcementPointId, ExportId, KeyId,
+    MandateId, PrincipalId, ReceiptId, TenantId,
 };
 pub use intent::{Intent, IntentPattern};
 pub use malformed::{Fault, Malformed};
 pub use money::{Amount, Currency};
-pub(crate) use name::objection;
 pub use name::{ExternalName, Label};
+pub(crate) use name::{is_hidden, objection};
 pub use outcome::{FactsFrom, Outcome};
 pub use scope::{Scope, Scopes};
 pub use status::{DecisionKind, DecisionStatus, EffectStatus};

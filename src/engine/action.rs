@@ -2,10 +2,15 @@
 
 use super::catalogue::{CatalogueEntry, Place, text};
 use super::node::{Faults, shown};
-use super::request::{Described, MOST_COUNTERPARTIES};
+use super::pointer::lookup;
+use super::request::{Described, Evidence, MOST_COUNTERPARTIES};
 use crate::domain::{Amount, Country, Currency, ExternalName, FactsFrom, Intent, Malformed};
 use serde_json::{Map, Value};
-use std::{collections::BTreeSet, fmt::Display};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+    sync::Arc,
+};
 
 /// The facts of one action.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,6 +27,14 @@ pub struct Action {
     pub country: Option<Country>,
     /// Whether text that others wrote may have shaped it, on the caller's word; yes unless said otherwise.
     pub untrusted: bool,
+    /// What the tool will be called with.
+    pub arguments: Option<Arc<Map<String, Value>>>,
+    /// What the caller rests it on, on its word.
+    pub evidence: Option<Evidence>,
+    /// The levels of its labels, on the caller's word.
+    pub labels: BTreeMap<String, String>,
+    /// What an enforcement point states; under `owners`, whose each resource is.
+    pub facts: Option<Map<String, Value>>,
     /// Whether the catalogue knows the intent.
     pub registered: bool,
     /// Whose word the facts are.
@@ -38,8 +51,12 @@ impl Action {
             resource: described.resource.clone(),
             country: described.country,
             untrusted: described.untrusted.unwrap_or(true),
+            arguments: described.arguments.clone(),
+            evidence: described.evidence.clone(),
+            labels: described.labels.clone(),
             registered: false,
             facts_from: FactsFrom::Described,
+            facts: described.facts.clone(),
         }
     }
 }
@@ -68,8 +85,12 @@ pub fn derive(entry: &CatalogueEntry, described: &Described) -> Result<Action, M
         resource: arguments.one(places.resource.as_ref(), &mut faults),
         country: arguments.one(places.country.as_ref(), &mut faults),
         untrusted: described.untrusted.unwrap_or(true),
+        arguments: described.arguments.clone(),
+        evidence: described.evidence.clone(),
+        labels: described.labels.clone(),
         registered: true,
         facts_from: FactsFrom::Derived,
+        facts: described.facts.clone(),
     };
     let action = faults.finish(Some(action))?;
     let mut faults = Faults::default();
@@ -91,7 +112,7 @@ impl<'a> Arguments<'a> {
         match place? {
             Place::Const(value) => Some((value, "/arguments".to_owned())),
             Place::Pointer(pointer) => {
-                let value = lookup(self.0, pointer).filter(|value| !value.is_null())?;
+                let value = lookup(self.0, pointer)?;
                 Some((value, format!("/arguments{pointer}")))
             }
         }
@@ -105,16 +126,6 @@ impl<'a> Arguments<'a> {
         let (value, pointer) = self.at(place)?;
         keep(text(value), &pointer, faults)
     }
-}
-
-/// RFC 6901 §4, from an object that is not yet a value of its own.
-fn lookup<'a>(arguments: &'a Map<String, Value>, pointer: &str) -> Option<&'a Value> {
-    let rest = pointer.strip_prefix('/')?;
-    let (first, rest) = match rest.find('/') {
-        Some(slash) => rest.split_at(slash),
-        None => (rest, ""),
-    };
-    arguments.get(&first.replace("~1", "/").replace("~0", "~"))?.pointer(rest)
 }
 
 fn keep<T>(read: Result<T, String>, pointer: &str, faults: &mut Faults) -> Option<T> {

@@ -1,7 +1,7 @@
 //! The intents a tenant knows: what their arguments look like, and where in them the facts stand.
 
 use super::node::{Faults, Node, Vocabulary, shown};
-use super::{published, schema};
+use super::{pointer, published, schema};
 use crate::domain::{Amount, Country, Currency, ExternalName, Intent, Label, Malformed};
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
@@ -11,8 +11,6 @@ use std::{collections::BTreeMap, sync::Arc};
 const MOST_POINTERS: usize = 16;
 /// The most bytes an entry's schema may have, written as JSON.
 const LARGEST_SCHEMA_BYTES: usize = 32 * 1024;
-/// The most bytes one pointer may have.
-const LONGEST_POINTER_BYTES: usize = 256;
 
 const ENTRY: Vocabulary = Vocabulary {
     noun: "member",
@@ -227,12 +225,12 @@ fn arguments_schema(node: &Node<'_>, faults: &mut Faults) -> Option<Validator> {
 }
 
 fn place(node: &Node<'_>, faults: &mut Faults) -> Option<Place> {
-    if let Some(pointer) = node.value().as_str() {
-        if let Some(why) = pointer_objection(pointer) {
+    if let Some(written) = node.value().as_str() {
+        if let Some(why) = pointer::objection(written) {
             node.fault(faults, format!("`{}` is not a JSON Pointer: {why}", shown(node.value())));
             return None;
         }
-        return Some(Place::Pointer(pointer.to_owned()));
+        return Some(Place::Pointer(written.to_owned()));
     }
     if !node.value().is_object() {
         let detail = format!("`{}` found, a JSON Pointer or {{\"const\": …}} expected", shown(node.value()));
@@ -241,19 +239,6 @@ fn place(node: &Node<'_>, faults: &mut Faults) -> Option<Place> {
     }
     let constant = node.object(&CONST, faults)?.required("const", faults)?;
     Some(Place::Const(constant.value().clone()))
-}
-
-/// RFC 6901 §3: begins with a slash, and a tilde is followed by 0 or 1. The empty pointer names the
-/// arguments as a whole, which are no fact.
-fn pointer_objection(pointer: &str) -> Option<&'static str> {
-    if pointer.len() > LONGEST_POINTER_BYTES {
-        return Some("it is longer than 256 bytes");
-    }
-    if !pointer.starts_with('/') {
-        return Some("it begins with `/`, such as `/amount`");
-    }
-    let tildes_fit = pointer.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
-    if tildes_fit { None } else { Some("`~` stands only in `~0` and `~1`") }
 }
 
 /// What is the same for every call is checked once, here.

@@ -1,9 +1,13 @@
 //! What is odd about a document that is well formed: clauses that do nothing, or less than they seem to.
 
 use super::compare::refused_outright;
+use super::condition::fits;
 use super::document::{
-    Clause, Condition, CounterpartyTest, CountryTest, Effect, MandateDocument, PolicyDocument, ResourceTest,
+    AmountTest, Clause, Condition, CounterpartyTest, CountryTest, Effect, EvidenceTest, LabelTest,
+    MandateDocument, PolicyDocument, ResourceTest,
 };
+use super::labels::Labels;
+use super::node::below;
 use crate::domain::{IntentPattern, Scope, Timestamp};
 
 /// Something that is allowed and probably not meant.
@@ -21,8 +25,9 @@ impl Warning {
     }
 }
 
-/// What is odd about a mandate that would go live at `now`, in document order.
-pub fn check_mandate(document: &MandateDocument, now: Timestamp) -> Vec<Warning> {
+/// What is odd about a mandate that would go live at `now`, in document order; beside the labels that the tenant's
+/// policy declares, where it is known.
+pub fn check_mandate(document: &MandateDocument, labels: Option<&Labels>, now: Timestamp) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if !document.scopes.contains(Scope::ActionRequest) {
         warnings.push(Warning::at("/scopes", "without `action:request` every action is refused"));
@@ -46,7 +51,7 @@ pub fn check_mandate(document: &MandateDocument, now: Timestamp) -> Vec<Warning>
             let message = "it allows every intent, also those that do not exist yet";
             warnings.push(Warning::at(format!("{pointer}/intent"), message));
         }
-        check_clause(clause, &document.clauses, &pointer, &mut warnings);
+        check_clause(clause, &document.clauses, labels, &pointer, &mut warnings);
         if let Some(other) = freer(clause, &document.clauses) {
             let message =
                 format!("its conditions bound nothing: clause `{}` allows the same without any", other.id);
@@ -62,7 +67,7 @@ pub fn check_policy(document: &PolicyDocument) -> Vec<Warning> {
     for (set_index, set) in document.rule_sets.iter().enumerate() {
         for (index, clause) in set.clauses.iter().enumerate() {
             let pointer = format!("/rule_sets/{set_index}/clauses/{index}");
-            check_clause(clause, &set.clauses, &pointer, &mut warnings);
+            check_clause(clause, &set.clauses, Some(&document.labels), &pointer, &mut warnings);
             if clause.is_allowance() && clause.is_unconditional() {
                 let message =
                     "a policy never allows by itself: without conditions this ceiling bounds nothing";
@@ -73,7 +78,14 @@ pub fn check_policy(document: &PolicyDocument) -> Vec<Warning> {
     warnings
 }
 
-fn check_clause(clause: &Clause, all: &[Clause], pointer: &str, warnings: &mut Vec<Warning>) {
+fn check_clause(
+    clause: &Clause,
+    all: &[Clause],
+    labels: Option<&Labels>,
+    pointer: &str,
+    warnings: &mut Vec<Warning>,
+) {
+    check_words(clause, labels, pointer, warnings);
     if let Some(fact) = contradiction(clause) {
         let message = format!("no {fact} can meet these conditions together");
         warnings.push(Warning::at(format!("{pointer}/when/{fact}"), message));
@@ -86,11 +98,11 @@ fn check_clause(clause: &Clause, all: &[Clause], pointer: &str, warnings: &mut V
         return;
     }
     let mut named = Vec::new();
-    for fact in clause.when.iter().filter_map(fact_that_may_be_missing) {
-        if !named.contains(&fact) {
-            let message = format!("it does not act on an action without {fact}");
-            warnings.push(Warning::at(format!("{pointer}/when/{fact}"), message));
-            named.push(fact);
+    for (member, missing) in clause.when.iter().filter_map(fact_that_may_be_missing) {
+        if !named.contains(&missing) {
+            let message = format!("it does not act on an action without {missing}");
+            warnings.push(Warning::at(format!("{pointer}/when/{member}"), message));
+            named.push(missing);
         }
     }
 }
@@ -135,23 +147,106 @@ fn contradiction(clause: &Clause) -> Option<&'static str> {
             let none_fits = listed.iter().all(|name| !name.as_str().starts_with(prefix.as_str()));
             none_fits.then_some("resource")
         }
+        (Condition::Amount(AmountTest::AtLeast(least)), Condition::Amount(AmountTest::AtMost(most))) => {
+            (fits(*least, *most) != Some(true)).then_some("amount")
+        }
+        (
+            Condition::Counterparty(CounterpartyTest::In(listed)),
+            Condition::Counterparty(CounterpartyTest::Domain(domains)),
+        ) => {
+            let none_fits = !listed.iter().any(|name| domains.reach(name.as_str()));
+            none_fits.then_some("counterparty")
+        }
+        (Condition::Arguments(at, one), Condition::Arguments(place, other)) => {
+            (at == place && one.contradicts(other)).then_some("arguments")
+        }
+        (Condition::Facts(at, one), Condition::Facts(place, other)) => {
+            (at == place && one.contradicts(other)).then_some("facts")
+        }
+        (Condition::Evidence(one), Condition::Evidence(other)) => {
+            evidence_contradicts(one, other).then_some("evidence")
+        }
         (
             Condition::Amount(_)
             | Condition::Counterparty(_)
             | Condition::Country(_)
             | Condition::Resource(_)
-            | Condition::Untrusted(_),
+            | Condition::Untrusted(_)
+            | Condition::Arguments(..)
+            | Condition::Facts(..)
+            | Condition::Evidence(_)
+            | Condition::Labels(..)
+            | Condition::Hours(_)
+            | Condition::Links(_)
+            | Condition::Contains(_),
             _,
         ) => None,
     })
 }
 
-fn fact_that_may_be_missing(condition: &Condition) -> Option<&'static str> {
+fn evidence_contradicts(one: &EvidenceTest, other: &EvidenceTest) -> bool {
+    match (one, other) {
+        (EvidenceTest::CitesExactly(count), EvidenceTest::CitesAtLeast(least)) => count < least,
+        (EvidenceTest::CitesExactly(count), EvidenceTest::CitesOwnedBy(_)) => *count == 0,
+        (
+            EvidenceTest::Confidence(_)
+            | EvidenceTest::CitesExactly(_)
+            | EvidenceTest::CitesAtLeast(_)
+            | EvidenceTest::CitesOwnedBy(_),
+            _,
+        ) => false,
+    }
+}
+
+/// The member of `when` that bounds a fact which may be missing, and what is then missing.
+fn fact_that_may_be_missing(condition: &Condition) -> Option<(&'static str, &'static str)> {
     match condition {
-        Condition::Amount(_) => Some("amount"),
-        Condition::Counterparty(_) => Some("counterparty"),
-        Condition::Country(_) => Some("country"),
-        Condition::Resource(_) => Some("resource"),
-        Condition::Untrusted(_) => None,
+        Condition::Amount(_) => Some(("amount", "amount")),
+        Condition::Counterparty(_) => Some(("counterparty", "counterparty")),
+        Condition::Country(_) => Some(("country", "country")),
+        Condition::Resource(ResourceTest::OwnedBy(_)) => Some(("resource", "an owner that is attested")),
+        Condition::Resource(_) => Some(("resource", "resource")),
+        Condition::Arguments(..) => Some(("arguments", "these arguments")),
+        Condition::Facts(..) => Some(("facts", "these facts from an enforcement point")),
+        Condition::Evidence(_) => Some(("evidence", "evidence")),
+        Condition::Labels(..) => Some(("labels", "the label")),
+        Condition::Links(_) => Some(("links", "links into these domains")),
+        Condition::Contains(_) => Some(("contains", "arguments")),
+        Condition::Untrusted(_) | Condition::Hours(_) => None,
+    }
+}
+
+/// What looks like something else than it is: a label that is not declared, and a word that could be a class.
+fn check_words(clause: &Clause, labels: Option<&Labels>, pointer: &str, warnings: &mut Vec<Warning>) {
+    for condition in &clause.when {
+        match condition {
+            Condition::Labels(label, LabelTest::AtMost(level) | LabelTest::AtLeast(level)) => {
+                if labels.is_some_and(|labels| labels.rank(label, level).is_none()) {
+                    let place = below(&format!("{pointer}/when/labels"), label);
+                    let message =
+                        format!("it never holds: the policy does not declare `{level}` of `{label}`");
+                    warnings.push(Warning::at(place, message));
+                }
+            }
+            Condition::Contains(literals) => {
+                for literal in literals.iter().filter(|literal| literal.looks_like_a_class()) {
+                    let message = format!(
+                        "`{}` is looked for as a text: it names no class of personal data",
+                        literal.as_str()
+                    );
+                    warnings.push(Warning::at(format!("{pointer}/when/contains/not_in"), message));
+                }
+            }
+            Condition::Amount(_)
+            | Condition::Counterparty(_)
+            | Condition::Country(_)
+            | Condition::Resource(_)
+            | Condition::Untrusted(_)
+            | Condition::Arguments(..)
+            | Condition::Facts(..)
+            | Condition::Evidence(_)
+            | Condition::Hours(_)
+            | Condition::Links(_) => {}
+        }
     }
 }

@@ -102,7 +102,7 @@ fn mandate_no_wider(a: &MandateDocument, b: &MandateDocument) -> bool {
 }
 
 /// Every agent and country that either version names, and one of each that neither does, see a rule set
-/// that is no wider. Where several sets apply because the country is uncertain, the strictest of each
+/// that is no wider. What a level of a label means also decides in mandates, so other labels prove nothing. Where several sets apply because the country is uncertain, the strictest of each
 /// version is then no wider either.
 fn policy_no_wider(a: &PolicyDocument, b: &PolicyDocument) -> bool {
     let sets = || a.rule_sets.iter().chain(&b.rule_sets);
@@ -116,7 +116,8 @@ fn policy_no_wider(a: &PolicyDocument, b: &PolicyDocument) -> bool {
             (applies(a), applies(b))
         })
         .collect();
-    a.unregistered >= b.unregistered
+    a.labels == b.labels
+        && a.unregistered >= b.unregistered
         && domains_within(&a.domains, &b.domains, Known { same: true })
         && pairs.into_iter().all(|(of_a, of_b)| {
             let (of_a, of_b) = (clauses_for(a, of_a), clauses_for(b, of_b));

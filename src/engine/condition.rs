@@ -1,14 +1,26 @@
 //! Whether one condition holds of one action, and if not, why.
 
 use super::action::Action;
+use super::argument::ArgumentTest;
+use super::decide::Standing;
 use super::document::{
-    AmountTest, Condition, CounterpartyTest, CountryTest, KnownCounterparty, ResourceTest,
+    AmountTest, Condition, CounterpartyTest, CountryTest, EvidenceTest, KnownCounterparty, LabelTest, Owner,
+    ResourceTest,
 };
+use super::hours::Hours;
+use super::labels::Labels;
 use super::limit::Used;
+use super::links::{Link, links_in};
+use super::pointer::{Pointer, lookup};
+use super::protected;
+use super::reach::HostDomains;
 use super::reason::{Reason, Share};
-use crate::domain::{Amount, Country, ExternalName, Timestamp};
+use super::unmet::{Part, Unmet};
+use crate::domain::{Amount, Country, ExternalName, PrincipalId, Timestamp};
 use chrono_tz::Tz;
+use serde_json::{Map, Value};
 use std::{
+    cell::OnceCell,
     collections::{BTreeSet, HashSet},
     hash::BuildHasher,
 };
@@ -47,14 +59,36 @@ pub(super) struct Facts<'a> {
     pub(super) countries: BTreeSet<Country>,
     pub(super) approved: &'a dyn KnownCounterparties,
     pub(super) listed: &'a [KnownCounterparty],
+    principal: PrincipalId,
+    labels: &'a Labels,
     /// What the books said.
     pub(super) used: &'a Used,
     pub(super) now: Timestamp,
     /// The tenant's, for periods of the calendar.
     pub(super) zone: Tz,
+    // Found once, however many clauses ask.
+    links: OnceCell<Vec<Link>>,
+    texts: OnceCell<Vec<String>>,
 }
 
-impl Facts<'_> {
+impl<'a> Facts<'a> {
+    /// What an action and its standing say at one instant.
+    pub(super) fn new(standing: &Standing<'a>, action: &'a Action, now: Timestamp) -> Self {
+        Self {
+            action,
+            countries: action.country.into_iter().chain(standing.country_fixed).collect(),
+            approved: standing.known,
+            listed: &standing.mandate.counterparties,
+            principal: standing.principal,
+            labels: &standing.policy.labels,
+            used: standing.used,
+            now,
+            zone: standing.zone,
+            links: OnceCell::new(),
+            texts: OnceCell::new(),
+        }
+    }
+
     /// The first condition that does not hold, as a reason.
     pub(super) fn test_all(&self, conditions: &[Condition], pass: Pass) -> Result<(), Reason> {
         conditions.iter().try_for_each(|condition| self.test(condition, pass))
@@ -63,12 +97,24 @@ impl Facts<'_> {
     pub(super) fn test(&self, condition: &Condition, pass: Pass) -> Result<(), Reason> {
         match condition {
             Condition::Amount(AmountTest::AtMost(most)) => self.amount_at_most(*most),
+            Condition::Amount(AmountTest::AtLeast(least)) => self.amount_at_least(*least),
             Condition::Counterparty(test) => self.counterparty(test, pass),
             Condition::Country(test) => self.country(test, pass),
             Condition::Resource(test) => self.resource(test),
             Condition::Untrusted(true) if !self.action.untrusted => Err(Reason::Trusted),
             Condition::Untrusted(false) if self.action.untrusted => Err(Reason::Untrusted),
             Condition::Untrusted(_) => Ok(()),
+            Condition::Arguments(at, test) => self.argument(at, test, pass),
+            Condition::Facts(at, test) => self.fact(at, test, pass),
+            Condition::Evidence(test) => self.evidence(test, pass).map_err(Reason::Unmet),
+            Condition::Labels(label, test) => self.label(label, test).map_err(Reason::Unmet),
+            Condition::Hours(hours) => self.hours(hours),
+            Condition::Links(domains) => self.links(domains, pass),
+            Condition::Contains(literals) => {
+                let arguments = self.arguments()?;
+                let texts = self.texts.get_or_init(|| protected::texts_in(arguments));
+                unless(protected::found(texts, literals), Unmet::ProtectedFound)
+            }
         }
     }
 
@@ -81,6 +127,17 @@ impl Facts<'_> {
         }
     }
 
+    fn amount_at_least(&self, required: Amount) -> Result<(), Reason> {
+        let Some(asked) = self.action.amount else {
+            return Err(Reason::Unmet(Unmet::AmountMissing { required }));
+        };
+        match fits(required, asked) {
+            Some(true) => Ok(()),
+            Some(false) => Err(Reason::Unmet(Unmet::AmountBelow { asked, required })),
+            None => Err(Reason::AmountCurrency { asked: asked.currency(), allowed: required.currency() }),
+        }
+    }
+
     fn counterparty(&self, test: &CounterpartyTest, pass: Pass) -> Result<(), Reason> {
         let names = &self.action.counterparties;
         if names.is_empty() {
@@ -90,6 +147,7 @@ impl Facts<'_> {
             CounterpartyTest::In(set) => set.contains(name),
             CounterpartyTest::NotIn(set) => !set.contains(name),
             CounterpartyTest::Known(known) => self.is_known(name) == *known,
+            CounterpartyTest::Domain(domains) => domains.reach(name.as_str()),
         };
         let failing = names.iter().filter(|name| !passes(name)).count();
         let holds = match pass {
@@ -105,6 +163,7 @@ impl Facts<'_> {
             CounterpartyTest::NotIn(_) => Reason::CounterpartyExcluded(share),
             CounterpartyTest::Known(false) => Reason::CounterpartyKnown(share),
             CounterpartyTest::Known(true) => self.why_unknown(share),
+            CounterpartyTest::Domain(_) => Reason::Unmet(Unmet::CounterpartyElsewhere(share)),
         })
     }
 
@@ -163,9 +222,148 @@ impl Facts<'_> {
             ResourceTest::Prefix(prefix) => {
                 (resource.as_str().starts_with(prefix.as_str()), Reason::ResourceOutside)
             }
+            ResourceTest::OwnedBy(required) => match self.belongs_to(resource, *required) {
+                Some(belongs) => (belongs, Reason::Unmet(Unmet::ResourceOwner { required: *required })),
+                None => (false, Reason::Unmet(Unmet::OwnerMissing)),
+            },
         };
         if holds { Ok(()) } else { Err(otherwise) }
     }
+
+    /// Whether an enforcement point states that a thing is somebody's; `None` where none says whose it is.
+    fn belongs_to(&self, thing: &ExternalName, owner: Owner) -> Option<bool> {
+        const PRINCIPAL: &str = "principal";
+        let stated = self.action.facts.as_ref()?.get("owners")?.get(thing.as_str())?.as_str()?;
+        Some(match owner {
+            Owner::Principal => stated == PRINCIPAL || stated == self.principal.to_string(),
+            Owner::Counterparty => {
+                stated != PRINCIPAL && self.action.counterparties.iter().any(|name| name.as_str() == stated)
+            }
+        })
+    }
+
+    fn arguments(&self) -> Result<&'a Map<String, Value>, Reason> {
+        self.action.arguments.as_deref().ok_or(Reason::Unmet(Unmet::ArgumentsMissing))
+    }
+
+    fn argument(&self, at: &Pointer, test: &ArgumentTest, pass: Pass) -> Result<(), Reason> {
+        value(Part::Argument, self.arguments()?, at, test, pass)
+    }
+
+    fn fact(&self, at: &Pointer, test: &ArgumentTest, pass: Pass) -> Result<(), Reason> {
+        let facts = self.action.facts.as_ref().ok_or(Reason::Unmet(Unmet::FactsMissing))?;
+        value(Part::Fact, facts, at, test, pass)
+    }
+
+    fn evidence(&self, test: &EvidenceTest, pass: Pass) -> Result<(), Unmet> {
+        let evidence = self.action.evidence.as_ref().ok_or(Unmet::EvidenceMissing)?;
+        let asked = evidence.cites.len();
+        match test {
+            EvidenceTest::Confidence(least) => match &evidence.confidence {
+                None => Err(Unmet::ConfidenceMissing { required: least.to_string() }),
+                Some(confidence) if confidence >= least => Ok(()),
+                Some(confidence) => {
+                    Err(Unmet::ConfidenceBelow { asked: confidence.to_string(), required: least.to_string() })
+                }
+            },
+            EvidenceTest::CitesExactly(count) if asked == *count => Ok(()),
+            EvidenceTest::CitesExactly(required) => {
+                Err(Unmet::CitesCount { asked, required: *required, exactly: true })
+            }
+            EvidenceTest::CitesAtLeast(least) if asked >= *least => Ok(()),
+            EvidenceTest::CitesAtLeast(required) => {
+                Err(Unmet::CitesCount { asked, required: *required, exactly: false })
+            }
+            EvidenceTest::CitesOwnedBy(required) => {
+                let belongs = |thing: &&ExternalName| self.belongs_to(thing, *required) == Some(true);
+                let belonging = evidence.cites.iter().filter(belongs).count();
+                let holds = match pass {
+                    Pass::Every => asked > 0 && belonging == asked,
+                    Pass::Any => belonging > 0,
+                };
+                let share = Share { part: asked - belonging, of: asked };
+                if holds { Ok(()) } else { Err(Unmet::CitesOwner { share, required: *required }) }
+            }
+        }
+    }
+
+    fn label(&self, label: &str, test: &LabelTest) -> Result<(), Unmet> {
+        let (LabelTest::AtMost(level) | LabelTest::AtLeast(level)) = test;
+        let named = || label.to_owned();
+        let bound =
+            self.labels.rank(label, level).ok_or_else(|| Unmet::LabelUndeclared { label: named() })?;
+        let given = self.action.labels.get(label);
+        let given = given.and_then(|given| Some((given, self.labels.rank(label, given)?)));
+        let (given, rank) = given.ok_or_else(|| Unmet::LabelMissing { label: named() })?;
+        let (asked, level) = (given.clone(), level.clone());
+        match test {
+            LabelTest::AtMost(_) if rank > bound => {
+                Err(Unmet::LabelAbove { label: named(), asked, allowed: level })
+            }
+            LabelTest::AtLeast(_) if rank < bound => {
+                Err(Unmet::LabelBelow { label: named(), asked, required: level })
+            }
+            LabelTest::AtMost(_) | LabelTest::AtLeast(_) => Ok(()),
+        }
+    }
+
+    fn hours(&self, hours: &Hours) -> Result<(), Reason> {
+        if hours.hold(self.now) {
+            return Ok(());
+        }
+        Err(Reason::Unmet(Unmet::OutsideHours { at: hours.clock(self.now), allowed: hours.to_string() }))
+    }
+
+    fn links(&self, domains: &HostDomains, pass: Pass) -> Result<(), Reason> {
+        let arguments = self.arguments()?;
+        let links = self.links.get_or_init(|| links_in(arguments));
+        let mut inside = links.iter().map(|link| link.as_ref().is_some_and(|host| domains.hold(host)));
+        match pass {
+            Pass::Every => unless(!inside.all(|inside| inside), Unmet::LinkOutside),
+            Pass::Any => unless(!inside.any(|inside| inside), Unmet::LinkMissing),
+        }
+    }
+}
+
+fn unless(fails: bool, why: Unmet) -> Result<(), Reason> {
+    if fails { Err(Reason::Unmet(why)) } else { Ok(()) }
+}
+
+/// Tests one value at its place. A number that fails a bound is named, unless it is longer than a number to be
+/// read by a person.
+fn value(
+    part: Part,
+    given: &Map<String, Value>,
+    at: &Pointer,
+    test: &ArgumentTest,
+    pass: Pass,
+) -> Result<(), Reason> {
+    const LONGEST_SHOWN: usize = 24;
+    let value = lookup(given, at.as_str());
+    if test.holds(value, pass) {
+        return Ok(());
+    }
+    let at = at.clone();
+    let Some(value) = value else { return Err(Reason::Unmet(Unmet::ValueMissing { part, at })) };
+    let number = || test.failing_number(value).filter(|number| number.to_string().len() <= LONGEST_SHOWN);
+    Err(Reason::Unmet(match test {
+        ArgumentTest::Exists(_) => Unmet::ValuePresent { part, at },
+        ArgumentTest::AtMost(allowed) if let Some(asked) = number() => {
+            Unmet::ValueAbove { part, at, asked, allowed: allowed.clone() }
+        }
+        ArgumentTest::AtLeast(required) if let Some(asked) = number() => {
+            Unmet::ValueBelow { part, at, asked, required: required.clone() }
+        }
+        ArgumentTest::Equals(_)
+        | ArgumentTest::In(_)
+        | ArgumentTest::NotIn(_)
+        | ArgumentTest::AtMost(_)
+        | ArgumentTest::AtLeast(_)
+        | ArgumentTest::Domain(_)
+        | ArgumentTest::Prefix(_)
+        | ArgumentTest::Matches(_)
+        | ArgumentTest::Each(_) => Unmet::ValueOutside { part, at, test: test.name() },
+    }))
 }
 
 /// Whether `asked` is no more than `most`; `None` when the currencies differ.

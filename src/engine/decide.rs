@@ -9,7 +9,7 @@ use super::limit::{BookUse, Reservation, Used};
 use super::reason::{ClauseRef, Finding, Reason, ServiceClause, Source};
 use super::terms::{Said, Terms};
 use crate::domain::{
-    AgentId, AgentKind, Country, CredentialId, FactsFrom, Outcome, Scope, Scopes, Timestamp,
+    AgentId, AgentKind, Country, CredentialId, FactsFrom, Outcome, PrincipalId, Scope, Scopes, Timestamp,
 };
 use chrono_tz::Tz;
 use std::collections::BTreeSet;
@@ -22,6 +22,8 @@ const MOST_REASONS: usize = 3;
 pub struct Standing<'a> {
     /// What the token, the credential and all its ancestors carry in common.
     pub scopes: Scopes,
+    /// In whose name.
+    pub principal: PrincipalId,
     /// Who asks.
     pub agent: AgentId,
     /// What the agent is for.
@@ -139,7 +141,7 @@ impl Verdict {
 /// The looks into the books that deciding on this action takes: to be read in the transaction of the answer and
 /// given to [`decide`] in `used`.
 pub fn looks(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Vec<BookUse> {
-    let facts = facts(standing, action, now);
+    let facts = Facts::new(standing, action, now);
     let mut looks = Vec::new();
     for terms in documents(standing, action) {
         terms.looks(&facts, &mut looks);
@@ -155,7 +157,7 @@ pub fn decide(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Verdi
     if let Some(refusal) = refused_outright(standing, now) {
         return Verdict::of(vec![refusal], Vec::new());
     }
-    let facts = facts(standing, action, now);
+    let facts = Facts::new(standing, action, now);
     let mut said = Said::default();
     said.findings.extend(unregistered(standing.policy, action));
     for terms in documents(standing, action) {
@@ -170,19 +172,6 @@ pub fn decide(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Verdi
         AgentKind::Acting | AgentKind::Reading | AgentKind::Answering => {}
     }
     Verdict::of(findings, reservations)
-}
-
-/// What the clauses are tested on.
-pub(super) fn facts<'a>(standing: &Standing<'a>, action: &'a Action, now: Timestamp) -> Facts<'a> {
-    Facts {
-        action,
-        countries: action.country.into_iter().chain(standing.country_fixed).collect(),
-        approved: standing.known,
-        listed: &standing.mandate.counterparties,
-        used: standing.used,
-        now,
-        zone: standing.zone,
-    }
 }
 
 /// The documents that speak to the action: the policy's rule sets, the mandate, the credential and its ancestors.

@@ -1,6 +1,13 @@
 //! The documents people write: mandates, policies and a credential's own clauses, as types.
 
+use super::argument::ArgumentTest;
+use super::hours::Hours;
+use super::labels::Labels;
 use super::limit::Limit;
+use super::pointer::Pointer;
+use super::protected::Literal;
+use super::reach::HostDomains;
+use super::request::Confidence;
 use crate::domain::{
     AgentId, Amount, Country, ExternalName, IntentPattern, Label, Outcome, Role, Scopes, Timestamp, objection,
 };
@@ -265,6 +272,20 @@ pub enum Condition {
     Resource(ResourceTest),
     /// Whether text that others wrote may have shaped the call, on the caller's word.
     Untrusted(bool),
+    /// Of what stands at a place in the arguments.
+    Arguments(Pointer, ArgumentTest),
+    /// Of what an enforcement point states, never the agent.
+    Facts(Pointer, ArgumentTest),
+    /// Of what the caller rests the call on, on its word.
+    Evidence(EvidenceTest),
+    /// Of the level of a label that the policy declares.
+    Labels(String, LabelTest),
+    /// When it happens.
+    Hours(Hours),
+    /// Every link in the names and texts of the arguments leads to a host in these; none at all is fine.
+    Links(HostDomains),
+    /// No name, text or number in the arguments contains one of these.
+    Contains(BTreeSet<Literal>),
 }
 
 /// A test of the amount.
@@ -272,6 +293,8 @@ pub enum Condition {
 pub enum AmountTest {
     /// No more than this, in this currency; every other currency fails.
     AtMost(Amount),
+    /// No less than this, in this currency; every other currency fails.
+    AtLeast(Amount),
 }
 
 /// A test of a counterparty.
@@ -283,6 +306,8 @@ pub enum CounterpartyTest {
     NotIn(BTreeSet<ExternalName>),
     /// Whether the principal approved it before or lists it. `false` stands in refusals and escalations only.
     Known(bool),
+    /// Its name leads to a host in these: a mail address, a URL or a host name.
+    Domain(HostDomains),
 }
 
 /// A test of the country.
@@ -303,6 +328,49 @@ pub enum ResourceTest {
     NotIn(BTreeSet<ExternalName>),
     /// Its name begins with this.
     Prefix(ExternalName),
+    /// An enforcement point states that it belongs to them.
+    OwnedBy(Owner),
+}
+
+/// Whose something is, on an enforcement point's word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Owner {
+    /// The principal's.
+    Principal,
+    /// One of the call's counterparties'.
+    Counterparty,
+}
+
+impl Owner {
+    /// The word for it in documents.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Principal => "principal",
+            Self::Counterparty => "counterparty",
+        }
+    }
+}
+
+/// A test of what the caller rests a call on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum EvidenceTest {
+    /// The caller is at least this sure.
+    Confidence(Confidence),
+    /// It cites exactly so many things.
+    CitesExactly(usize),
+    /// It cites at least so many things.
+    CitesAtLeast(usize),
+    /// What it cites belongs to them: for an allowance everything, and there is something.
+    CitesOwnedBy(Owner),
+}
+
+/// A test of a label's level, among the levels that the policy declares for it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LabelTest {
+    /// This level or one declared before it.
+    AtMost(String),
+    /// This level or one declared after it.
+    AtLeast(String),
 }
 
 /// A credential's own narrowing. Clauses with an allowance among them must also allow; clauses without
@@ -317,6 +385,8 @@ pub struct PolicyDocument {
     pub unregistered: Unregistered,
     /// What requests may say at all, whoever's they are.
     pub domains: Vec<Domain>,
+    /// The labels that requests may carry, each with its levels in ascending order.
+    pub labels: Labels,
     /// The rules, each set for some agents and countries; no two for the same.
     pub rule_sets: Vec<RuleSet>,
 }
@@ -324,7 +394,12 @@ pub struct PolicyDocument {
 impl PolicyDocument {
     /// A policy that passes everything to the mandate.
     pub const fn empty() -> Self {
-        Self { unregistered: Unregistered::Described, domains: Vec::new(), rule_sets: Vec::new() }
+        Self {
+            unregistered: Unregistered::Described,
+            domains: Vec::new(),
+            labels: Labels::NONE,
+            rule_sets: Vec::new(),
+        }
     }
 }
 

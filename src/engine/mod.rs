@@ -15,18 +15,26 @@
 //! matters.
 
 mod action;
+mod argument;
 mod catalogue;
 mod check;
 mod compare;
 mod condition;
 mod decide;
 mod document;
+mod hours;
 mod implies;
+mod labels;
 mod limit;
+mod links;
 mod node;
+mod pointer;
+mod protected;
 mod published;
+mod reach;
 mod read;
 mod read_clause;
+mod read_condition;
 mod read_limit;
 mod reason;
 mod request;
@@ -36,10 +44,13 @@ mod terms;
 #[cfg(test)]
 mod tests;
 mod text;
+mod unmet;
 mod within;
 mod write;
+mod write_condition;
 
 pub use action::{Action, derive};
+pub use argument::{ArgumentTest, Pattern, Scalar};
 pub use catalogue::{Catalogue, CatalogueEntry, OutcomeFrom, Place, Places};
 pub use check::{Warning, check_mandate, check_policy};
 pub use compare::{Change, clauses_within, compare, compare_clauses, compare_policies};
@@ -47,14 +58,23 @@ pub use condition::KnownCounterparties;
 pub use decide::{CredentialTerms, Standing, Verdict, decide, effective_scopes, looks, permit_with_approval};
 pub use document::{
     AmountTest, Applies, Approvals, Clause, ClauseId, Condition, CounterpartyTest, CountryTest,
-    CredentialClauses, Domain, Effect, KnownCounterparty, MOST_APPROVALS, MandateDocument, Obligation,
-    Otherwise, PolicyDocument, ResourceTest, RuleSet, Unlisted, Unregistered, Validity,
+    CredentialClauses, Domain, Effect, EvidenceTest, KnownCounterparty, LabelTest, MOST_APPROVALS,
+    MandateDocument, Obligation, Otherwise, Owner, PolicyDocument, ResourceTest, RuleSet, Unlisted,
+    Unregistered, Validity,
 };
+pub use hours::{DaysOfWeek, Hours, Minute};
+pub use labels::{Labels, check_labels};
 pub use limit::{Book, BookName, BookOwner, BookUse, Bound, Counted, Each, Limit, Period, Reservation, Used};
+pub use pointer::Pointer;
+pub use protected::Literal;
+pub use reach::{HostDomain, HostDomains};
 pub use read::{MOST_CLAUSES, MOST_ENTRIES, MOST_RULE_SETS};
 pub use reason::{ClauseRef, Finding, Reason, ServiceClause, Share, Source};
-pub use request::{Confidence, Described, Evidence, MOST_COUNTERPARTIES, read_request};
+pub use request::{
+    Confidence, Described, Evidence, MOST_COUNTERPARTIES, read_attested_request, read_request,
+};
 pub use text::{Notation, read_text};
+pub use unmet::{Part, Unmet};
 pub use within::check_domains;
 
 /// The version of these rules that receipts name. It changes whenever some action could be answered

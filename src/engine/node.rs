@@ -79,10 +79,10 @@ impl<'a> Node<'a> {
     /// The object here, if it is one; every member outside `vocabulary` is a fault.
     pub(super) fn object(&self, vocabulary: &Vocabulary, faults: &mut Faults) -> Option<Members<'a>> {
         let members = self.open_object(faults)?;
-        for name in members.object.keys().filter(|name| !vocabulary.allowed.contains(&name.as_str())) {
+        for name in members.iter().map(|(name, _)| name).filter(|name| !vocabulary.allowed.contains(name)) {
             let noun = vocabulary.noun;
             let shown = shorten(name);
-            let detail = if vocabulary.unsupported.contains(&name.as_str()) {
+            let detail = if vocabulary.unsupported.contains(&name) {
                 format!("{noun} `{shown}` is not supported yet")
             } else {
                 format!("unknown {noun} `{shown}`, allowed: {}", vocabulary.allowed.join(", "))
@@ -213,9 +213,12 @@ impl<'a> Members<'a> {
 
     /// Every member with its name, in the order of the names.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&'a str, Node<'a>)> {
-        self.object
-            .iter()
-            .map(|(name, value)| (name.as_str(), Node { value, pointer: below(&self.pointer, name) }))
+        let mut members: Vec<_> = self.object.iter().collect();
+        members.sort_unstable_by_key(|(name, _)| *name);
+        let node = |(name, value): (&'a String, &'a Value)| {
+            (name.as_str(), Node { value, pointer: below(&self.pointer, name) })
+        };
+        members.into_iter().map(node).collect::<Vec<_>>().into_iter()
     }
 
     /// The members as they stand.

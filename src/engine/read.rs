@@ -4,6 +4,7 @@ use super::document::{
     Applies, ClauseId, CredentialClauses, KnownCounterparty, MandateDocument, PolicyDocument, RuleSet,
     Unlisted, Unregistered, Validity,
 };
+use super::labels::Labels;
 use super::node::{Faults, Members, Node, Vocabulary};
 use super::published;
 use super::read_clause::{Whose, clauses, domains};
@@ -25,8 +26,8 @@ const MANDATE: Vocabulary = Vocabulary {
 };
 const POLICY: Vocabulary = Vocabulary {
     noun: "member",
-    allowed: &["unregistered", "domains", "rule_sets", "applies", "clauses"],
-    unsupported: &["labels"],
+    allowed: &["unregistered", "domains", "labels", "rule_sets", "applies", "clauses"],
+    unsupported: &[],
 };
 const RULE_SET: Vocabulary =
     Vocabulary { noun: "member", allowed: &["applies", "clauses"], unsupported: &[] };
@@ -160,6 +161,7 @@ fn policy(node: &Node<'_>, faults: &mut Faults) -> Option<PolicyDocument> {
         node.word(&words, faults)
     });
     let domains = members.get("domains").and_then(|node| domains(&node, faults)).unwrap_or_default();
+    let labels = members.get("labels").and_then(|node| Labels::read(&node, faults));
     let short = members.get("applies").is_some() || members.get("clauses").is_some();
     let mut ids = BTreeSet::new();
     let rule_sets = match members.get("rule_sets") {
@@ -185,7 +187,12 @@ fn policy(node: &Node<'_>, faults: &mut Faults) -> Option<PolicyDocument> {
         None if short => rule_set(&members, &mut ids, faults).into_iter().collect(),
         None => Vec::new(),
     };
-    Some(PolicyDocument { unregistered: unregistered.unwrap_or_default(), domains, rule_sets })
+    Some(PolicyDocument {
+        unregistered: unregistered.unwrap_or_default(),
+        domains,
+        labels: labels.unwrap_or_default(),
+        rule_sets,
+    })
 }
 
 fn rule_set(members: &Members<'_>, ids: &mut BTreeSet<ClauseId>, faults: &mut Faults) -> Option<RuleSet> {

@@ -1,14 +1,12 @@
 //! From a JSON value to clauses: the part of reading that mandates, policies and credentials share.
 
-use super::document::{
-    AmountTest, Approvals, Clause, ClauseId, Condition, CounterpartyTest, CountryTest, Domain, Effect,
-    MOST_APPROVALS, Otherwise, ResourceTest,
-};
-use super::node::{Faults, Members, Node, Vocabulary, shown};
-use super::read::{MOST_CLAUSES, MOST_ENTRIES};
+use super::document::{Approvals, Clause, ClauseId, Domain, Effect, MOST_APPROVALS, Otherwise};
+use super::node::{Faults, Node, Vocabulary, shown};
+use super::read::MOST_CLAUSES;
+use super::read_condition::conditions;
 use super::read_limit::limits;
 use crate::domain::{IntentPattern, Role};
-use std::{collections::BTreeSet, str::FromStr};
+use std::collections::BTreeSet;
 
 const CLAUSE: Vocabulary = Vocabulary {
     noun: "member",
@@ -16,18 +14,6 @@ const CLAUSE: Vocabulary = Vocabulary {
     unsupported: &[],
 };
 const APPROVALS: Vocabulary = Vocabulary { noun: "member", allowed: &["count", "roles"], unsupported: &[] };
-const WHEN: Vocabulary = Vocabulary {
-    noun: "condition",
-    allowed: &["amount", "counterparty", "country", "resource", "untrusted"],
-    unsupported: &["arguments", "evidence", "labels", "hours", "links", "contains", "facts"],
-};
-const AMOUNT: Vocabulary =
-    Vocabulary { noun: "condition", allowed: &["at_most"], unsupported: &["at_least"] };
-const COUNTERPARTY: Vocabulary =
-    Vocabulary { noun: "condition", allowed: &["in", "not_in", "known"], unsupported: &["domain"] };
-const COUNTRY: Vocabulary = Vocabulary { noun: "condition", allowed: &["in", "not_in"], unsupported: &[] };
-const RESOURCE: Vocabulary =
-    Vocabulary { noun: "condition", allowed: &["in", "not_in", "prefix"], unsupported: &["owner"] };
 
 /// Who writes the clauses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -180,69 +166,4 @@ pub(super) fn domains(node: &Node<'_>, faults: &mut Faults) -> Option<Vec<Domain
         read.push(Domain { intent, when });
     }
     Some(read)
-}
-
-fn conditions(node: &Node<'_>, allows: bool, faults: &mut Faults) -> Option<Vec<Condition>> {
-    let members = node.object(&WHEN, faults)?;
-    let mut read = Vec::new();
-    if let Some(node) = members.get("amount")
-        && let Some(tests) = tests(&node, &AMOUNT, faults)
-    {
-        let at_most = tests.get("at_most").and_then(|node| node.amount(faults));
-        read.extend(at_most.map(|most| Condition::Amount(AmountTest::AtMost(most))));
-    }
-    if let Some(node) = members.get("counterparty")
-        && let Some(tests) = tests(&node, &COUNTERPARTY, faults)
-    {
-        read.extend(
-            names(&tests, "in", faults).map(|set| Condition::Counterparty(CounterpartyTest::In(set))),
-        );
-        let not_in = names(&tests, "not_in", faults);
-        read.extend(not_in.map(|set| Condition::Counterparty(CounterpartyTest::NotIn(set))));
-        let known = tests.get("known").and_then(|node| known_test(&node, allows, faults));
-        read.extend(known.map(Condition::Counterparty));
-    }
-    if let Some(node) = members.get("country")
-        && let Some(tests) = tests(&node, &COUNTRY, faults)
-    {
-        read.extend(names(&tests, "in", faults).map(|set| Condition::Country(CountryTest::In(set))));
-        read.extend(names(&tests, "not_in", faults).map(|set| Condition::Country(CountryTest::NotIn(set))));
-    }
-    if let Some(node) = members.get("resource")
-        && let Some(tests) = tests(&node, &RESOURCE, faults)
-    {
-        read.extend(names(&tests, "in", faults).map(|set| Condition::Resource(ResourceTest::In(set))));
-        read.extend(names(&tests, "not_in", faults).map(|set| Condition::Resource(ResourceTest::NotIn(set))));
-        let prefix = tests.get("prefix").and_then(|node| node.parse(faults));
-        read.extend(prefix.map(|prefix| Condition::Resource(ResourceTest::Prefix(prefix))));
-    }
-    let untrusted = members.get("untrusted").and_then(|node| node.boolean(faults));
-    read.extend(untrusted.map(Condition::Untrusted));
-    Some(read)
-}
-
-/// The tests of one fact; naming none would look like a bound and be none.
-fn tests<'a>(node: &Node<'a>, vocabulary: &Vocabulary, faults: &mut Faults) -> Option<Members<'a>> {
-    let members = node.object(vocabulary, faults)?;
-    if members.object().is_empty() {
-        node.fault(faults, format!("it tests nothing, allowed: {}", vocabulary.allowed.join(", ")));
-        return None;
-    }
-    Some(members)
-}
-
-fn names<T>(tests: &Members<'_>, name: &str, faults: &mut Faults) -> Option<BTreeSet<T>>
-where
-    T: FromStr<Err = String> + Ord,
-{
-    tests.get(name).and_then(|node| node.set(1..=MOST_ENTRIES, faults))
-}
-
-fn known_test(node: &Node<'_>, allows: bool, faults: &mut Faults) -> Option<CounterpartyTest> {
-    let known = node.boolean(faults)?;
-    if allows && !known {
-        node.fault(faults, "`known: false` stands only where `effect` is escalate or refuse");
-        return None;
-    }
-    Some(CounterpartyTest::Known(known))
 }

@@ -4,6 +4,7 @@
 
 use super::document::{Approvals, ClauseId, Obligation};
 use super::limit::{Each, Period};
+use super::unmet::Unmet;
 use crate::domain::{Amount, Country, Currency, Outcome, Timestamp};
 use std::{collections::BTreeSet, fmt};
 
@@ -196,6 +197,8 @@ pub enum Reason {
     Untrusted,
     /// The caller says no such text shaped it, and the clause is about calls where it did.
     Trusted,
+    /// A condition on what the call carries, or on when it comes, does not hold.
+    Unmet(Unmet),
     /// The credential does not carry `action:request`.
     ScopeNotCarried,
     /// The credential carries `mandate:write`, which belongs to people alone.
@@ -274,6 +277,7 @@ impl Reason {
             Self::ResourceExcluded => "resource-excluded",
             Self::Untrusted => "untrusted",
             Self::Trusted => "trusted",
+            Self::Unmet(unmet) => unmet.code(),
             Self::ScopeNotCarried => "scope-not-carried",
             Self::ScopeWithheld => "scope-withheld",
             Self::ScopeSwitchedOff => "scope-switched-off",
@@ -305,13 +309,13 @@ impl fmt::Display for Reason {
             }
             Self::AmountMissing { allowed } => write!(f, "no amount is given, {allowed} allowed"),
             Self::CounterpartyMissing => f.write_str("no counterparty is named"),
-            Self::CounterpartyUnknown(share) => counterparties(f, *share, "not known to the principal"),
+            Self::CounterpartyUnknown(share) => share.counterparties(f, "not known to the principal"),
             Self::CounterpartyKnownForLess { asked, allowed } => {
                 write!(f, "above what the counterparty is known for: {asked} asked, {allowed} allowed")
             }
-            Self::CounterpartyKnown(share) => counterparties(f, *share, "known to the principal"),
-            Self::CounterpartyOutside(share) => counterparties(f, *share, "not among those allowed"),
-            Self::CounterpartyExcluded(share) => counterparties(f, *share, "among those excluded"),
+            Self::CounterpartyKnown(share) => share.counterparties(f, "known to the principal"),
+            Self::CounterpartyOutside(share) => share.counterparties(f, "not among those allowed"),
+            Self::CounterpartyExcluded(share) => share.counterparties(f, "among those excluded"),
             Self::CountryMissing => f.write_str("no country is given"),
             Self::CountryOutside { asked, allowed } => {
                 let allowed: Vec<&str> = allowed.iter().map(|country| country.as_str()).collect();
@@ -323,6 +327,7 @@ impl fmt::Display for Reason {
             Self::ResourceExcluded => f.write_str("the resource is among those excluded"),
             Self::Untrusted => f.write_str("text that others wrote may have shaped the call"),
             Self::Trusted => f.write_str("no text that others wrote shaped the call"),
+            Self::Unmet(unmet) => unmet.fmt(f),
             Self::ScopeNotCarried => f.write_str("the credential does not carry `action:request`"),
             Self::ScopeWithheld => {
                 f.write_str("the credential carries `mandate:write`, which belongs to people alone")
@@ -371,10 +376,13 @@ impl fmt::Display for Window {
     }
 }
 
-fn counterparties(f: &mut fmt::Formatter<'_>, share: Share, are: &str) -> fmt::Result {
-    if share.of == 1 {
-        return write!(f, "the counterparty is {are}");
+impl Share {
+    /// So many of so many counterparties are something.
+    pub(super) fn counterparties(self, f: &mut fmt::Formatter<'_>, are: &str) -> fmt::Result {
+        if self.of == 1 {
+            return write!(f, "the counterparty is {are}");
+        }
+        let verb = if self.part == 1 { "is" } else { "are" };
+        write!(f, "{} of {} counterparties {verb} {are}", self.part, self.of)
     }
-    let verb = if share.part == 1 { "is" } else { "are" };
-    write!(f, "{} of {} counterparties {verb} {are}", share.part, share.of)
 }

@@ -3,16 +3,20 @@
 use super::node::{Faults, Members, Node, Vocabulary, shown};
 use crate::domain::{Amount, Country, DecisionId, ExternalName, Intent, Label, Malformed, TenantSlug};
 use serde_json::{Map, Value};
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 /// The most counterparties one action may name.
 pub const MOST_COUNTERPARTIES: usize = 64;
 /// The most things one request may cite as evidence.
-const MOST_CITES: usize = 64;
+pub(super) const MOST_CITES: usize = 64;
 /// The most labels one request may carry.
 const MOST_LABELS: usize = 32;
 /// The most bytes an attachment may have, written as JSON.
 const LARGEST_ATTACHMENT_BYTES: usize = 16 * 1024;
+/// The most facts one request may state.
+const MOST_FACTS: usize = 64;
+/// The most bytes the facts may have, written as JSON.
+const LARGEST_FACTS_BYTES: usize = 16 * 1024;
 /// The most digits after the point of a confidence.
 const MOST_CONFIDENCE_DIGITS: usize = 40;
 
@@ -60,7 +64,7 @@ pub struct Described {
     /// What it acts on.
     pub resource: Option<ExternalName>,
     /// What the tool will be called with.
-    pub arguments: Option<Map<String, Value>>,
+    pub arguments: Option<Arc<Map<String, Value>>>,
     /// What the caller rests it on.
     pub evidence: Option<Evidence>,
     /// Whether text that others wrote shaped the call; missing counts as yes.
@@ -73,6 +77,8 @@ pub struct Described {
     pub decision: Option<DecisionId>,
     /// The oldest mandate version the caller accepts an answer under.
     pub min_mandate_version: Option<u64>,
+    /// What an enforcement point states beside it: at most 64 members in 16 KiB, `owners` an object of texts.
+    pub facts: Option<Map<String, Value>>,
 }
 
 /// What a caller rests an action on; its own word.
@@ -90,7 +96,7 @@ pub struct Evidence {
 pub struct Confidence(String);
 
 impl Confidence {
-    fn read(value: &Value) -> Result<Self, String> {
+    pub(super) fn read(value: &Value) -> Result<Self, String> {
         let wrong = || format!("`{}` is not a decimal from 0 to 1, such as 0.93", shown(value));
         let text = match value {
             Value::String(text) => text.clone(),
@@ -128,13 +134,24 @@ impl fmt::Display for Confidence {
 /// misspelt `untrusted` must not be ignored. `subject_token` and `facts` are refused from an agent.
 pub fn read_request(value: &Value) -> Result<Described, Malformed> {
     let mut faults = Faults::default();
-    let described = request(&Node::root(value), &mut faults);
+    let described = request(&Node::root(value), &["subject_token", "facts"], &mut faults);
     faults.finish(described)
 }
 
-fn request(node: &Node<'_>, faults: &mut Faults) -> Option<Described> {
+/// Reads the request of an enforcement point, which may state `facts`. Whoever takes it takes the `subject_token` out
+/// before: that says who asks, not for what.
+///
+/// # Errors
+/// As [`read_request`].
+pub fn read_attested_request(value: &Value) -> Result<Described, Malformed> {
+    let mut faults = Faults::default();
+    let described = request(&Node::root(value), &["subject_token"], &mut faults);
+    faults.finish(described)
+}
+
+fn request(node: &Node<'_>, withheld: &[&str], faults: &mut Faults) -> Option<Described> {
     let members = node.object(&REQUEST, faults)?;
-    for name in ["subject_token", "facts"] {
+    for name in withheld {
         if let Some(node) = members.get(name) {
             node.fault(faults, format!("only an enforcement point may state `{name}`"));
         }
@@ -148,13 +165,14 @@ fn request(node: &Node<'_>, faults: &mut Faults) -> Option<Described> {
         amount: members.get("amount").and_then(|node| node.amount(faults)),
         counterparties: members.get("counterparty").and_then(|node| counterparties(&node, faults)),
         resource: members.get("resource").and_then(|node| node.parse(faults)),
-        arguments: object(&members, "arguments", faults),
+        arguments: object(&members, "arguments", faults).map(Arc::new),
         evidence: members.get("evidence").and_then(|node| evidence(&node, faults)),
         untrusted: members.get("untrusted").and_then(|node| node.boolean(faults)),
         labels: members.get("labels").and_then(|node| labels(&node, faults)).unwrap_or_default(),
         attachment: attachment(&members, faults),
         decision: members.get("decision").and_then(|node| node.parse(faults)),
         min_mandate_version: members.get("min_mandate_version").and_then(|node| version(&node, faults)),
+        facts: facts(&members, faults),
     };
     Some(described)
 }
@@ -228,6 +246,25 @@ fn attachment(members: &Members<'_>, faults: &mut Faults) -> Option<Map<String, 
         node.fault(faults, format!("{bytes} bytes, {LARGEST_ATTACHMENT_BYTES} are allowed"));
     }
     Some(attachment)
+}
+
+/// What is stated; whose a thing is stands under `owners`, so that each condition finds it at one place.
+fn facts(members: &Members<'_>, faults: &mut Faults) -> Option<Map<String, Value>> {
+    let node = members.get("facts")?;
+    let facts = object(members, "facts", faults)?;
+    if facts.len() > MOST_FACTS {
+        node.fault(faults, format!("{} facts, {MOST_FACTS} are allowed", facts.len()));
+    }
+    let bytes = node.value().to_string().len();
+    if bytes > LARGEST_FACTS_BYTES {
+        node.fault(faults, format!("{bytes} bytes, {LARGEST_FACTS_BYTES} are allowed"));
+    }
+    if let Some(owners) = node.open_object(faults)?.get("owners") {
+        for (_, owner) in owners.open_object(faults)?.iter() {
+            owner.text(faults);
+        }
+    }
+    Some(facts)
 }
 
 fn version(node: &Node<'_>, faults: &mut Faults) -> Option<u64> {

@@ -289,7 +289,7 @@ pub enum Yes {
     AlreadyGiven,
     /// The answer would now be refuse: the decision is withdrawn.
     Withdraws,
-    /// The answer would now be allow: nobody's yes is needed any more, and the principal's is taken.
+    /// It is no longer open: this is how it stands, or would as soon as someone looks.
     Over(DecisionStatus),
 }
 

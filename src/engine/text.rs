@@ -29,7 +29,7 @@ impl Notation {
     }
 }
 
-/// Reads a document of at most 64 KiB, nested at most 32 deep.
+/// Reads a document of at most 256 KiB, nested at most 32 deep.
 ///
 /// In YAML, `yes` and `no` are texts, `NO` is Norway, and a bare number must be written as JSON would,
 /// since it may be money: every digit counts, `0x10` and `1_000` are refused.
@@ -38,13 +38,13 @@ impl Notation {
 /// What stands twice, what is no document of that notation, and numbers that would lose digits.
 pub fn read_text(text: &[u8], notation: Notation) -> Result<Value, Malformed> {
     match notation {
-        Notation::Json => json::parse(text),
+        Notation::Json => json::parse_up_to(text, json::LARGEST_DOCUMENT_BYTES),
         Notation::Yaml => yaml(text),
     }
 }
 
 fn yaml(bytes: &[u8]) -> Result<Value, Malformed> {
-    let largest = json::LARGEST_BODY_BYTES;
+    let largest = json::LARGEST_DOCUMENT_BYTES;
     if bytes.len() > largest {
         return Err(Malformed::whole(format!("{} bytes, {largest} are allowed", bytes.len())));
     }
@@ -62,8 +62,8 @@ fn strict() -> Options {
             max_aliases: 0,
             max_merge_keys: 0,
             max_documents: 1,
-            max_nodes: json::LARGEST_BODY_BYTES,
-            max_total_scalar_bytes: json::LARGEST_BODY_BYTES,
+            max_nodes: json::LARGEST_DOCUMENT_BYTES,
+            max_total_scalar_bytes: json::LARGEST_DOCUMENT_BYTES,
         },
         duplicate_keys: DuplicateKeyPolicy::Error,
         merge_keys: MergeKeyPolicy::Error,

@@ -1,10 +1,10 @@
 //! Whether a request is inside what the documents let requests say at all.
 
 use super::action::Action;
-use super::condition::Pass;
-use super::decide::{Standing, facts};
-use super::document::{Condition, Domain};
-use super::node::Faults;
+use super::condition::{Facts, Pass};
+use super::decide::Standing;
+use super::document::{Condition, Domain, EvidenceTest};
+use super::node::{Faults, below};
 use super::reason::Source;
 use crate::domain::{Malformed, Timestamp};
 
@@ -17,7 +17,7 @@ pub fn check_domains(standing: &Standing<'_>, action: &Action, now: Timestamp) -
     if policy.is_empty() && mandate.is_empty() {
         return Ok(());
     }
-    let facts = facts(standing, action, now);
+    let facts = Facts::new(standing, action, now);
     let mut faults = Faults::default();
     let mut check = |source: Source, domains: &[Domain]| {
         for domain in domains.iter().filter(|domain| domain.intent.matches(&action.intent)) {
@@ -28,7 +28,7 @@ pub fn check_domains(standing: &Standing<'_>, action: &Action, now: Timestamp) -
                         domain.intent,
                         source.as_str()
                     );
-                    faults.add(condition.pointer(), detail);
+                    faults.add(&condition.pointer(), detail);
                 }
             }
         }
@@ -40,13 +40,21 @@ pub fn check_domains(standing: &Standing<'_>, action: &Action, now: Timestamp) -
 
 impl Condition {
     /// The member of a request that the condition looks at.
-    pub(super) const fn pointer(&self) -> &'static str {
+    pub(super) fn pointer(&self) -> String {
         match self {
-            Self::Amount(_) => "/amount",
-            Self::Counterparty(_) => "/counterparty",
-            Self::Country(_) => "/country",
-            Self::Resource(_) => "/resource",
-            Self::Untrusted(_) => "/untrusted",
+            Self::Amount(_) => "/amount".to_owned(),
+            Self::Counterparty(_) => "/counterparty".to_owned(),
+            Self::Country(_) => "/country".to_owned(),
+            Self::Resource(_) => "/resource".to_owned(),
+            Self::Untrusted(_) => "/untrusted".to_owned(),
+            Self::Arguments(at, _) => format!("/arguments{at}"),
+            Self::Facts(at, _) => format!("/facts{at}"),
+            Self::Evidence(EvidenceTest::Confidence(_)) => "/evidence/confidence".to_owned(),
+            Self::Evidence(_) => "/evidence/cites".to_owned(),
+            Self::Labels(label, _) => below("/labels", label),
+            // No member says when a request comes: that is the whole of it.
+            Self::Hours(_) => String::new(),
+            Self::Links(_) | Self::Contains(_) => "/arguments".to_owned(),
         }
     }
 }

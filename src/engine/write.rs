@@ -1,11 +1,11 @@
 //! From a document to the JSON that reads back as the same: defaults left out, sets in order.
 
 use super::document::{
-    AmountTest, Applies, Approvals, Clause, Condition, CounterpartyTest, CountryTest, CredentialClauses,
-    Domain, Effect, KnownCounterparty, MandateDocument, Otherwise, PolicyDocument, ResourceTest, RuleSet,
-    Unlisted, Unregistered, Validity,
+    Applies, Approvals, Clause, CredentialClauses, Domain, Effect, KnownCounterparty, MandateDocument,
+    Otherwise, PolicyDocument, RuleSet, Unlisted, Unregistered, Validity,
 };
 use super::limit::{Bound, Limit};
+use super::write_condition::conditions;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -43,6 +43,9 @@ impl PolicyDocument {
         }
         if !self.domains.is_empty() {
             put(&mut object, "domains", domains(&self.domains));
+        }
+        if !self.labels.0.is_empty() {
+            put(&mut object, "labels", self.labels.to_json());
         }
         put(&mut object, "rule_sets", self.rule_sets.iter().map(rule_set).collect());
         Value::Object(object)
@@ -184,44 +187,5 @@ impl Approvals {
             put(&mut object, "roles", self.roles.iter().map(|role| json!(role.as_str())).collect());
         }
         Value::Object(object)
-    }
-}
-
-fn conditions(conditions: &[Condition]) -> Value {
-    let mut object = Map::new();
-    for condition in conditions {
-        match condition {
-            Condition::Amount(AmountTest::AtMost(most)) => {
-                test(&mut object, "amount", "at_most", most.to_json());
-            }
-            Condition::Counterparty(CounterpartyTest::In(set)) => {
-                test(&mut object, "counterparty", "in", json!(set));
-            }
-            Condition::Counterparty(CounterpartyTest::NotIn(set)) => {
-                test(&mut object, "counterparty", "not_in", json!(set));
-            }
-            Condition::Counterparty(CounterpartyTest::Known(known)) => {
-                test(&mut object, "counterparty", "known", json!(known));
-            }
-            Condition::Country(CountryTest::In(set)) => test(&mut object, "country", "in", json!(set)),
-            Condition::Country(CountryTest::NotIn(set)) => test(&mut object, "country", "not_in", json!(set)),
-            Condition::Resource(ResourceTest::In(set)) => test(&mut object, "resource", "in", json!(set)),
-            Condition::Resource(ResourceTest::NotIn(set)) => {
-                test(&mut object, "resource", "not_in", json!(set));
-            }
-            Condition::Resource(ResourceTest::Prefix(prefix)) => {
-                test(&mut object, "resource", "prefix", json!(prefix));
-            }
-            Condition::Untrusted(untrusted) => put(&mut object, "untrusted", json!(untrusted)),
-        }
-    }
-    Value::Object(object)
-}
-
-/// Several tests of one fact share one object.
-fn test(object: &mut Map<String, Value>, fact: &str, name: &str, value: Value) {
-    let tests = object.entry(fact).or_insert_with(|| json!({}));
-    if let Value::Object(tests) = tests {
-        put(tests, name, value);
     }
 }

@@ -85,10 +85,11 @@ pub(super) async fn object(request: &HttpRequest, payload: &mut Payload) -> Resu
     }
 }
 
-/// A document in JSON or YAML, by its media type; without one, by its first character.
+/// A document of at most [`json::LARGEST_DOCUMENT_BYTES`] in JSON or YAML, by its media type; without one, by its
+/// first character.
 pub(super) async fn document(request: &HttpRequest, payload: &mut Payload) -> Result<Value, Problem> {
     let found = media_type(request);
-    let bytes = bytes(request, payload).await?;
+    let bytes = bytes_up_to(request, payload, json::LARGEST_DOCUMENT_BYTES).await?;
     let notation = match found.as_str() {
         "application/json" => Notation::Json,
         "application/yaml" | "application/x-yaml" | "text/yaml" | "text/x-yaml" => Notation::Yaml,

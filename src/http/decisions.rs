@@ -2,10 +2,9 @@
 
 use super::request::{self, Query, has_leaf, path_id};
 use super::{Problem, body};
-use crate::actions::Error;
 use crate::actions::caller::Person;
 use crate::actions::decision::{self as act, Approved, Decided};
-use crate::actions::effect::{self as act_effect, Report};
+use crate::actions::effect::{self as act_effect, Report, Reporter};
 use crate::app::{App, Caller};
 use crate::committer::{Sealed, clock};
 use crate::domain::{DecisionId, Duration, EffectId, Hash, Label, Malformed, Scope, TenantSlug, Timestamp};
@@ -308,15 +307,21 @@ pub(crate) async fn give_resolution(
     ended(app, &tenant, &sealed, &sealed.value).await
 }
 
-/// Takes an agent's report on an effect.
+/// Takes a report on an effect.
 pub(super) async fn outcome(
     app: web::Data<App>,
     request: HttpRequest,
     path: web::Path<String>,
     mut payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let caller = request::agent(&app, &request).await?;
-    caller.require(Scope::ActionRequest).map_err(|error: Error| error)?;
+    let by = request::reporter(&app, &request).await?;
+    let tenant = match &by {
+        Reporter::Agent(agent) => {
+            agent.require(Scope::ActionRequest)?;
+            agent.tenant.clone()
+        }
+        Reporter::Point(point) => point.tenant.clone(),
+    };
     let id: EffectId = path_id(&path, "effect")?;
     let mut members = body::object(&request, &mut payload).await?;
     let status: EffectStatus = members.parsed_required("status")?;
@@ -328,9 +333,8 @@ pub(super) async fn outcome(
     }
     members.finish("status, reference, detail, evidence")?;
     let report = Report { status, details: Value::Object(details) };
-    let tenant = caller.tenant.clone();
     let sealed =
-        app.committer.act(tenant, move |books| act_effect::report(books, &caller, id, &report)).await??;
+        app.committer.act(tenant, move |books| act_effect::report(books, &by, id, &report)).await??;
     let reported = &sealed.value;
     if reported.stored.is_some() {
         has_leaf(&request);

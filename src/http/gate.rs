@@ -4,44 +4,54 @@ use super::request::{self, has_leaf};
 use super::{Problem, body};
 use crate::actions::Error;
 use crate::actions::answer::Answer;
-use crate::actions::caller::Presented;
+use crate::actions::caller::{PointCaller, Presented};
 use crate::actions::evaluate::{Call, evaluate as decide};
 use crate::app::{App, CallerError};
 use crate::crypto::secret::SecretKind;
-use crate::crypto::token::{Claims, Verified};
+use crate::crypto::token::{Bearer, Claims};
 use crate::domain::{Chain, Malformed, TenantSlug, json};
-use crate::engine::{Described, read_request};
+use crate::engine::{Described, read_attested_request, read_request};
 use crate::evidence::receipt::Receipt;
 use crate::storage::access::Subject;
 use crate::storage::receipt::StoredReceipt;
 use actix_web::{HttpRequest, HttpResponse, web};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// How long an idempotency key may be.
 const LONGEST_KEY: usize = 255;
 
-/// Answers an agent's described action.
+/// Answers a described action, of an agent or of an enforcement point that asks for one.
 pub(super) async fn evaluate(
     app: web::Data<App>,
     request: HttpRequest,
     mut payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
-    let claims = presented(&app, &request).await?;
-    let presented = Presented { credential: claims.client_id, agent: claims.sub, scopes: claims.scope };
-    let tenant = claims.tenant.clone();
-    app.limits.call(presented.credential)?;
-    let (described, key) = match asked(&request, &mut payload).await {
+    let bearer = presented(&app, &request).await?;
+    let asked = match asked(&app, &request, &mut payload, &bearer).await {
         Ok(asked) => asked,
         Err(unreadable) => {
-            // It never reaches the batch, which would say that the credential is dead: who may not ask is told
-            // that, and not how to ask.
-            request::live(&app, &request, &claims).await?;
+            // It never reaches the batch, which would say that the caller is dead: who may not ask is told that, and
+            // not how to ask.
+            request::live(&app, &request, &bearer).await?;
             return Err(unreadable);
         }
     };
-    let call = Call { presented, described, key, links: app.links.clone(), mail: app.mail.clone() };
+    let tenant = asked.tenant;
+    let call = Call {
+        presented: asked.presented,
+        enforcement_point: asked.point.as_ref().map(|point| point.id),
+        described: asked.described,
+        key: asked.key,
+        links: app.links.clone(),
+        mail: app.mail.clone(),
+    };
     let uses_decision = call.described.decision.is_some();
-    let sealed = app.committer.gate(tenant.clone(), move |books| decide(books, &call)).await??;
+    let answered = app.committer.gate(tenant.clone(), move |books| decide(books, &call)).await?;
+    if let (Some(point), Err(Error::PointRevoked { .. })) = (&asked.point, &answered) {
+        request::attribute_point(&request, point);
+    }
+    let sealed = answered?;
     has_leaf(&request);
     let answer = &sealed.value;
     let receipt = match sealed.receipt(&answer.stored) {
@@ -54,13 +64,71 @@ pub(super) async fn evaluate(
     Ok(respond(answer, &receipt))
 }
 
-/// The described action, and under which key it is answered once.
+/// What is asked, for which agent, and by whom.
+struct Asked {
+    tenant: TenantSlug,
+    presented: Presented,
+    /// The enforcement point that asks for the agent, if one does.
+    point: Option<PointCaller>,
+    described: Described,
+    /// Under which key it is answered once.
+    key: Option<String>,
+}
+
 async fn asked(
+    app: &App,
     request: &HttpRequest,
     payload: &mut web::Payload,
-) -> Result<(Described, Option<String>), Problem> {
-    let described = read_request(&body::value(request, payload).await?)?;
-    Ok((described, idempotency_key(request)?))
+    bearer: &Bearer,
+) -> Result<Asked, Problem> {
+    let mut body = body::value(request, payload).await?;
+    let (presented, point, described) = match bearer {
+        Bearer::Agent(claims) => (Presented::from(&***claims), None, read_request(&body)?),
+        Bearer::Point(claims) => {
+            let point = app.point(&claims.tenant, claims.point)?;
+            let agent = subject(app, request, &point, &mut body)?;
+            app.limits.call(agent.credential)?;
+            (agent, Some(point), read_attested_request(&body)?)
+        }
+    };
+    let key = idempotency_key(request)?;
+    Ok(Asked { tenant: bearer.tenant().clone(), presented, point, described, key })
+}
+
+/// The agent for whom an enforcement point asks, by its own token, which is taken out of the body. The token is
+/// verified as if the agent had called; where it is none of this tenant's, the body does not fit.
+fn subject(
+    app: &App,
+    request: &HttpRequest,
+    point: &PointCaller,
+    body: &mut Value,
+) -> Result<Presented, Problem> {
+    let wrong = |detail: &str| Problem::from(Malformed::at("/subject_token", detail));
+    let elsewhere = "the token is no agent's of this tenant";
+    let token = match body.as_object_mut().and_then(|members| members.remove("subject_token")) {
+        Some(Value::String(token)) => token,
+        None => {
+            return Err(wrong("member `subject_token` is missing: the token of the agent that is asked for"));
+        }
+        Some(_) => return Err(wrong("a text is expected: the token of the agent that is asked for")),
+    };
+    let claims = match app.bearer(&token) {
+        Ok(Bearer::Agent(claims)) if claims.tenant == point.tenant => claims,
+        Ok(Bearer::Agent(_) | Bearer::Point(_)) => return Err(wrong(elsewhere)),
+        Err(CallerError::Dead { tenant, subject, detail }) if tenant == point.tenant => {
+            request::attribute(request, &tenant, subject);
+            request::note(request, point.id.to_string());
+            return Err(CallerError::Dead { tenant, subject, detail }.into());
+        }
+        Err(CallerError::Unattributable(detail)) => return Err(wrong(&detail)),
+        Err(CallerError::Store(error)) => return Err(error.into()),
+        Err(CallerError::Missing | CallerError::Dead { .. } | CallerError::DeadPoint { .. }) => {
+            return Err(wrong(elsewhere));
+        }
+    };
+    attribute_agent(request, &claims);
+    request::note(request, point.id.to_string());
+    Ok(Presented::from(&**claims))
 }
 
 fn respond(answer: &Answer, receipt: &Receipt) -> HttpResponse {
@@ -78,8 +146,7 @@ pub(super) async fn bare(
     mut payload: web::Payload,
     answer: web::Data<BareAnswer>,
 ) -> Result<HttpResponse, Problem> {
-    let claims = presented(&app, &request).await?;
-    app.limits.call(claims.client_id)?;
+    presented(&app, &request).await?;
     let described = read_request(&body::value(&request, &mut payload).await?)?;
     std::hint::black_box(&described);
     Ok(HttpResponse::Ok().content_type("application/json").body(answer.0.clone()))
@@ -105,15 +172,30 @@ pub(super) async fn stored_receipt(
     receipt.ok_or_else(|| Problem::not_found("tenant"))
 }
 
-/// What the caller's token claims; whether its credential is live is read in the batch.
-async fn presented(app: &App, request: &HttpRequest) -> Result<Arc<Verified<Claims>>, Problem> {
-    let bearer = request::bearer(request).ok_or(CallerError::Missing)?;
-    if bearer.starts_with(SecretKind::Session.prefix()) {
+/// Whose token the caller's is, and what it claims; whether they are live is read in the batch.
+async fn presented(app: &App, request: &HttpRequest) -> Result<Bearer, Problem> {
+    let token = request::bearer(request).ok_or(CallerError::Missing)?;
+    if token.starts_with(SecretKind::Session.prefix()) {
         request::person(app, request).await?;
-        return Err(Error::Forbidden("only an agent puts actions to the gate".into()).into());
+        let detail = "only an agent, or an enforcement point for one, puts actions to the gate";
+        return Err(Error::Forbidden(detail.into()).into());
     }
-    let claims = app.claims(bearer).inspect_err(|error| request::attribute_dead(request, error))?;
-    // For whom the agent acts is filled in where the call is listed.
+    let bearer = app.bearer(token).inspect_err(|error| request::attribute_dead(request, error))?;
+    match &bearer {
+        Bearer::Agent(claims) => {
+            attribute_agent(request, claims);
+            app.limits.call(claims.client_id)?;
+        }
+        Bearer::Point(claims) => {
+            request::attribute_point(request, &app.point(&claims.tenant, claims.point)?);
+            app.limits.point_call(claims.point)?;
+        }
+    }
+    Ok(bearer)
+}
+
+/// Says that this is a call of the agent with these claims; for whom it acts is filled in where the call is listed.
+fn attribute_agent(request: &HttpRequest, claims: &Claims) {
     let subject = Subject {
         chain: Chain::Credential(claims.client_id),
         principal: None,
@@ -121,7 +203,6 @@ async fn presented(app: &App, request: &HttpRequest) -> Result<Arc<Verified<Clai
         credential: Some(claims.client_id),
     };
     request::attribute(request, &claims.tenant, subject);
-    Ok(claims)
 }
 
 /// The `Idempotency-Key`, as a quoted string (RFC 9651 §3.3.3) or bare.

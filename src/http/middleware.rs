@@ -95,8 +95,10 @@ fn list<B>(app: &App, response: &ServiceResponse<B>) {
     else {
         return;
     };
-    let detail = response.response().error().and_then(|error| error.as_error::<Problem>()).map(Problem::note);
-    let detail = detail.or_else(|| attribution.note.clone());
+    let problem =
+        response.response().error().and_then(|error| error.as_error::<Problem>()).map(Problem::note);
+    let notes: Vec<String> = attribution.note.clone().into_iter().chain(problem).collect();
+    let detail = (!notes.is_empty()).then(|| notes.join(", "));
     app.committer.list(Access {
         tenant: attribution.tenant.clone(),
         subject: attribution.subject,

@@ -4,6 +4,7 @@ mod agents;
 mod body;
 mod calls;
 mod decisions;
+mod enforcement_points;
 mod gate;
 mod health;
 mod middleware;

@@ -1,14 +1,14 @@
-//! `POST /oauth/token`: renews an agent's token with credential id and secret (RFC 6749 §4.4). Its errors are
-//! OAuth's own, whatever went wrong.
+//! `POST /oauth/token`: renews the token of an agent, with credential id and secret, or of an enforcement point, with
+//! its own (RFC 6749 §4.4). Its errors are OAuth's own, whatever went wrong.
 
 use super::request;
 use super::{Problem, body};
-use crate::actions::{Error, credential as act};
+use crate::actions::{Error, credential as act, enforcement_point as act_point};
 use crate::app::App;
 use crate::crypto::secret::Secret;
-use crate::domain::{CredentialId, Scopes};
+use crate::domain::{CredentialId, EnforcementPointId, Hash, Scopes};
 use crate::storage::access::Subject;
-use crate::storage::credential;
+use crate::storage::{credential, enforcement_point};
 use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, web};
 use base64::Engine;
@@ -41,6 +41,9 @@ async fn renew(
     if asked.grant_type != "client_credentials" {
         return Err(Refused::new("unsupported_grant_type", "client_credentials is taken"));
     }
+    if let Ok(id) = asked.client_id.parse::<EnforcementPointId>() {
+        return renew_point(app, request, id, &asked).await;
+    }
     let id: CredentialId = asked.client_id.parse().map_err(|_| Refused::client())?;
     let found = app.read(move |connection| credential::find_anywhere(connection, id)).await;
     let found = found.map_err(Problem::from)?.ok_or_else(Refused::client)?;
@@ -50,22 +53,17 @@ async fn renew(
         &found.tenant,
         Subject::of_credential(found.id, found.agent, found.principal),
     );
-    let secret = Secret::parse(&asked.client_secret).map_err(|_| Refused::client())?;
-    if !secret.matches(&found.secret_digest) {
-        return Err(Refused::client());
-    }
+    asked.prove(&found.secret_digest)?;
     app.limits.call(found.id).map_err(Problem::from)?;
     let scopes = asked.scope.as_deref().map(Scopes::from_space_separated).transpose();
     let scopes = scopes.map_err(|detail| Refused::new("invalid_scope", detail))?;
     let scopes = scopes.filter(|scopes| !scopes.is_empty());
     let renewed = app.committer.act(found.tenant, move |books| act::renew(books, id, scopes)).await;
     match renewed.map_err(Problem::from)? {
-        Ok(sealed) => Ok(HttpResponse::Ok().insert_header(("pragma", "no-cache")).json(json!({
-            "access_token": sealed.value.token,
-            "token_type": "Bearer",
-            "expires_in": sealed.value.expires_in,
-            "scope": sealed.value.scopes.to_string(),
-        }))),
+        Ok(sealed) => {
+            let scope = sealed.value.scopes.to_string();
+            Ok(renewed_token(&sealed.value.token, sealed.value.expires_in, Some(&scope)))
+        }
         Err(Error::Dead(_) | Error::Unknown) => Err(Refused::client()),
         Err(Error::ScopeWithheld { .. }) => Err(Refused::new(
             "invalid_scope",
@@ -74,6 +72,35 @@ async fn renew(
         Err(Error::Malformed(malformed)) => Err(Refused::new("invalid_scope", malformed.to_string())),
         Err(other) => Err(Problem::from(other).into()),
     }
+}
+
+async fn renew_point(
+    app: &App,
+    request: &HttpRequest,
+    id: EnforcementPointId,
+    asked: &TokenRequest,
+) -> Result<HttpResponse, Refused> {
+    let found = app.read(move |connection| enforcement_point::find_anywhere(connection, id)).await;
+    let found = found.map_err(Problem::from)?.ok_or_else(Refused::client)?;
+    let point = app.point(&found.tenant, id).map_err(Problem::from)?;
+    request::attribute_point(request, &point);
+    asked.prove(&found.secret_digest)?;
+    app.limits.point_call(id).map_err(Problem::from)?;
+    if asked.scope.as_deref().is_some_and(|scope| !scope.is_empty()) {
+        return Err(Refused::new("invalid_scope", "an enforcement point carries no scopes"));
+    }
+    let renewed = app.committer.act(found.tenant, move |books| act_point::renew(books, id)).await;
+    match renewed.map_err(Problem::from)? {
+        Ok(sealed) => Ok(renewed_token(&sealed.value.token, sealed.value.expires_in, None)),
+        Err(Error::PointRevoked { .. } | Error::Unknown) => Err(Refused::client()),
+        Err(other) => Err(Problem::from(other).into()),
+    }
+}
+
+fn renewed_token(token: &str, expires_in: i64, scope: Option<&str>) -> HttpResponse {
+    let mut answer = json!({"access_token": token, "token_type": "Bearer", "expires_in": expires_in});
+    super::insert(&mut answer, "scope", scope.map(|scope| json!(scope)));
+    HttpResponse::Ok().insert_header(("pragma", "no-cache")).json(answer)
 }
 
 /// Why there is no token (RFC 6749 §5.2).
@@ -128,6 +155,14 @@ struct TokenRequest {
     client_id: String,
     client_secret: String,
     scope: Option<String>,
+}
+
+impl TokenRequest {
+    /// Refuses a secret that is not the one whose digest is stored.
+    fn prove(&self, stored: &Hash) -> Result<(), Refused> {
+        let secret = Secret::parse(&self.client_secret).map_err(|_| Refused::client())?;
+        if secret.matches(stored) { Ok(()) } else { Err(Refused::client()) }
+    }
 }
 
 /// The form's members, and id and secret from the `Authorization` header where they stand there; each once.

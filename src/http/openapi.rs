@@ -72,6 +72,7 @@ pub fn document() -> Value {
             "securitySchemes": {
                 "person": {"type": "http", "scheme": "bearer", "description": "A session token from POST /v1/session."},
                 "agent": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "An agent's access token (RFC 9068)."},
+                "enforcement_point": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": "An enforcement point's access token (RFC 9068)."},
             },
             "schemas": schemas(),
         },
@@ -94,6 +95,7 @@ fn operation(route: &Route) -> Value {
         Who::Anyone => json!([]),
         Who::Person | Who::Operator => json!([{"person": []}]),
         Who::Agent => json!([{"agent": []}]),
+        Who::Program => json!([{"agent": []}, {"enforcement_point": []}]),
         Who::Either => json!([{"person": []}, {"agent": []}]),
     };
     let name: String = route
@@ -170,6 +172,7 @@ fn schemas() -> Value {
             "label": text(), "scopes": scopes(), "expires_in": seconds(),
             "clauses": {"type": "array", "items": {"type": "object"}},
         })),
+        "NewEnforcementPoint": object(&["name"], &json!({"name": text()})),
         "TokenRequest": {
             "type": "object",
             "required": ["grant_type"],
@@ -184,6 +187,12 @@ fn schemas() -> Value {
             "resource": text(), "arguments": {"type": "object"},
             "evidence": {"type": "object"}, "untrusted": {"type": "boolean"}, "labels": {"type": "object"},
             "attachment": {"type": "object"}, "decision": text(), "min_mandate_version": {"type": "integer", "minimum": 0},
+            "subject_token": {"type": "string", "description": "From an enforcement point, and from nobody else: the token of the agent it asks for."},
+            "facts": {
+                "type": "object", "maxProperties": 64,
+                "description": "From an enforcement point, and from nobody else: what the agent cannot know or must not state; at most 16 KiB.",
+                "properties": {"owners": {"type": "object", "additionalProperties": text()}},
+            },
         })),
         "EffectReport": object(&["status"], &json!({
             "status": {"type": "string", "enum": ["done", "failed", "unknown"]},

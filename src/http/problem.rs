@@ -262,6 +262,9 @@ impl From<Error> for Problem {
                 Life::Retired { at } => format!("the agent was retired at {at}"),
                 Life::Live => "the credential cannot be used".to_owned(),
             }),
+            Error::PointRevoked { id, at } => {
+                Self::unauthorized(format!("enforcement point `{id}` was revoked at {at}"))
+            }
             Error::Unknown => Self::unauthorized("the token's credential is unknown"),
             Error::SignedOut => Self::unauthorized("the session is over: sign in again"),
             Error::StepUp { act } => {
@@ -367,7 +370,9 @@ impl From<CallerError> for Problem {
                 metrics::counter!("procura_unattributable_tokens_total").increment(1);
                 Self::unauthorized(detail)
             }
-            CallerError::Dead { detail, .. } => Self::unauthorized(detail),
+            CallerError::Dead { detail, .. } | CallerError::DeadPoint { detail, .. } => {
+                Self::unauthorized(detail)
+            }
             CallerError::Store(error) => error.into(),
         }
     }

@@ -2,9 +2,10 @@
 
 use super::Problem;
 use crate::actions::Error;
-use crate::actions::caller::{AgentCaller, Operator, Person};
-use crate::app::{App, Caller, CallerError};
-use crate::crypto::token::{Claims, Verified};
+use crate::actions::caller::{AgentCaller, Operator, Person, PointCaller};
+use crate::actions::effect::Reporter;
+use crate::app::{App, Caller, CallerError, Presenter};
+use crate::crypto::token::Bearer;
 use crate::domain::{CallId, Malformed, TenantSlug, Timestamp};
 use crate::storage::access::Subject;
 use actix_web::http::header;
@@ -21,7 +22,7 @@ pub(super) struct Attribution {
     pub subject: Subject,
     /// Whether the call recorded a leaf.
     pub has_leaf: bool,
-    /// What was wrong, where that does not show in the response's own problem.
+    /// What does not show in the response's own problem.
     pub note: Option<String>,
 }
 
@@ -42,10 +43,13 @@ pub(crate) fn has_leaf(request: &HttpRequest) {
     }
 }
 
-/// Says what was wrong with the call, for a response that is not itself a problem.
+/// Says something about the call that does not show in the response's own problem, after what was said before.
 pub(crate) fn note(request: &HttpRequest, note: String) {
     if let Some(attribution) = request.extensions_mut().get_mut::<Attribution>() {
-        attribution.note = Some(note);
+        attribution.note = Some(match attribution.note.take() {
+            Some(before) => format!("{before}, {note}"),
+            None => note,
+        });
     }
 }
 
@@ -56,15 +60,26 @@ pub(super) fn bearer(request: &HttpRequest) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Whoever calls; the call is recorded against them, also where their credential is dead.
-pub(super) async fn caller(app: &App, request: &HttpRequest) -> Result<Caller, Problem> {
-    match app.caller(bearer(request)).await {
-        Ok(caller) => {
+/// Says that this is a call of an enforcement point: it stands in the tenant's chain, with the point's id in its note.
+pub(super) fn attribute_point(request: &HttpRequest, point: &PointCaller) {
+    attribute(request, &point.tenant, point.subject());
+    note(request, point.id.to_string());
+}
+
+/// Whoever presents a token; the call is recorded against them, also where they are dead.
+pub(super) async fn presenter(app: &App, request: &HttpRequest) -> Result<Presenter, Problem> {
+    match app.presenter(bearer(request)).await {
+        Ok(Presenter::Caller(caller)) => {
             attribute(request, caller.tenant(), caller.subject());
             if let Caller::Agent(agent) = &caller {
                 app.limits.call(agent.presented.credential)?;
             }
-            Ok(caller)
+            Ok(Presenter::Caller(caller))
+        }
+        Ok(Presenter::Point(point)) => {
+            attribute_point(request, &point);
+            app.limits.point_call(point.id)?;
+            Ok(Presenter::Point(point))
         }
         Err(error) => {
             attribute_dead(request, &error);
@@ -73,17 +88,37 @@ pub(super) async fn caller(app: &App, request: &HttpRequest) -> Result<Caller, P
     }
 }
 
-/// Says whose call this is where their token or credential is dead.
-pub(super) fn attribute_dead(request: &HttpRequest, error: &CallerError) {
-    if let CallerError::Dead { tenant, subject, .. } = error {
-        attribute(request, tenant, *subject);
+/// A person or an agent; an enforcement point is refused.
+pub(super) async fn caller(app: &App, request: &HttpRequest) -> Result<Caller, Problem> {
+    match presenter(app, request).await? {
+        Presenter::Caller(caller) => Ok(caller),
+        Presenter::Point(_) => {
+            let detail = "an enforcement point may only put actions to the gate and report on effects";
+            Err(Error::Forbidden(detail.into()).into())
+        }
     }
 }
 
-/// Refuses verified claims whose credential is not live now.
-pub(super) async fn live(app: &App, request: &HttpRequest, claims: &Verified<Claims>) -> Result<(), Problem> {
-    let agent = app.agent(claims).await.inspect_err(|error| attribute_dead(request, error))?;
-    attribute(request, &agent.tenant, agent.subject());
+/// Says whose call this is where their token, or they themselves, are dead.
+pub(super) fn attribute_dead(request: &HttpRequest, error: &CallerError) {
+    match error {
+        CallerError::Dead { tenant, subject, .. } => attribute(request, tenant, *subject),
+        CallerError::DeadPoint { point, .. } => attribute_point(request, point),
+        CallerError::Missing | CallerError::Unattributable(_) | CallerError::Store(_) => {}
+    }
+}
+
+/// Refuses a verified token whose credential, or enforcement point, is not live now.
+pub(super) async fn live(app: &App, request: &HttpRequest, bearer: &Bearer) -> Result<(), Problem> {
+    match bearer {
+        Bearer::Agent(claims) => {
+            let agent = app.agent(claims).await.inspect_err(|error| attribute_dead(request, error))?;
+            attribute(request, &agent.tenant, agent.subject());
+        }
+        Bearer::Point(claims) => {
+            app.live_point(claims).await.inspect_err(|error| attribute_dead(request, error))?;
+        }
+    }
     Ok(())
 }
 
@@ -98,6 +133,17 @@ pub(super) async fn person(app: &App, request: &HttpRequest) -> Result<Person, P
 /// An operator.
 pub(super) async fn operator(app: &App, request: &HttpRequest) -> Result<Operator, Problem> {
     Ok(person(app, request).await?.operator()?)
+}
+
+/// Who may report on effects: an agent or an enforcement point; a person is refused.
+pub(super) async fn reporter(app: &App, request: &HttpRequest) -> Result<Reporter, Problem> {
+    match presenter(app, request).await? {
+        Presenter::Point(point) => Ok(Reporter::Point(point)),
+        Presenter::Caller(Caller::Agent(agent)) => Ok(Reporter::Agent(agent)),
+        Presenter::Caller(Caller::Person(_)) => {
+            Err(Error::Forbidden("only an agent or an enforcement point may do this".into()).into())
+        }
+    }
 }
 
 /// An agent; a person is refused.

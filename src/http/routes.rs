@@ -1,6 +1,8 @@
 //! Every route once: from this table come the server's routing, the OpenAPI document and the tests that walk it.
 
-use super::{Problem, agents, calls, decisions, gate, health, oauth, openapi, people, terms};
+use super::{
+    Problem, agents, calls, decisions, enforcement_points, gate, health, oauth, openapi, people, terms,
+};
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
 
@@ -15,6 +17,8 @@ pub(super) enum Who {
     Operator,
     /// An agent.
     Agent,
+    /// An agent or an enforcement point.
+    Program,
     /// A person or an agent.
     Either,
 }
@@ -80,9 +84,12 @@ routes! {
     post "/v1/credentials/derive" Agent 201 agents::derive, "Derive a narrower credential", body "DerivedCredential";
     get "/v1/credentials" Person 200 agents::list_credentials, "List one's credentials", query ["limit", "cursor"];
     delete "/v1/credentials/{credential}" Person 200 agents::revoke, "Revoke a credential and its children";
-    post "/oauth/token" Anyone 200 oauth::token, "Renew an agent's token (RFC 6749 section 4.4)", body "TokenRequest";
-    post "/v1/gate/evaluate" Agent 200 gate::evaluate, "Put an action to the gate", body "Evaluate";
-    post "/v1/effects/{effect}/outcome" Agent 200 decisions::outcome, "Report what became of an effect", body "EffectReport";
+    post "/v1/enforcement-points" Operator 201 enforcement_points::create, "Register an enforcement point", body "NewEnforcementPoint";
+    get "/v1/enforcement-points" Operator 200 enforcement_points::list, "List the tenant's enforcement points", query ["limit", "cursor"];
+    delete "/v1/enforcement-points/{point}" Operator 200 enforcement_points::revoke, "Revoke an enforcement point";
+    post "/oauth/token" Anyone 200 oauth::token, "Renew an agent's or enforcement point's token (RFC 6749 section 4.4)", body "TokenRequest";
+    post "/v1/gate/evaluate" Program 200 gate::evaluate, "Put an action to the gate", body "Evaluate";
+    post "/v1/effects/{effect}/outcome" Program 200 decisions::outcome, "Report what became of an effect", body "EffectReport";
     get "/v1/decisions" Either 200 decisions::list, "List decisions", query ["status", "limit", "cursor"];
     get "/v1/decisions/{decision}" Either 200 decisions::get, "One decision; waits for a change", query ["wait"];
     post "/v1/decisions/{decision}/approve" Person 200 decisions::approve, "Say yes once to what was shown", body "Approve";

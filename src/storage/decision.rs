@@ -278,6 +278,19 @@ pub fn open_attention(
         .transpose()
 }
 
+/// Says whose yes a decision takes from now on.
+pub fn ask_for(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    id: DecisionId,
+    approvals: &BTreeSet<Approvals>,
+) -> Result<(), StoreError> {
+    diesel::update(decisions::table.find((tenant.as_str(), id.to_string())))
+        .set(decisions::approvals.eq(written_approvals(approvals)))
+        .execute(connection)?;
+    Ok(())
+}
+
 /// Counts one more ask of what waits.
 pub fn asked_again(
     connection: &mut AnyConnection,

@@ -2,7 +2,9 @@
 
 use super::{AnyConnection, StoreError, read, schema::effects};
 pub use crate::domain::EffectStatus;
-use crate::domain::{AgentId, CredentialId, EffectId, Intent, PrincipalId, TenantSlug, Timestamp};
+use crate::domain::{
+    AgentId, CredentialId, EffectId, EnforcementPointId, Intent, PrincipalId, TenantSlug, Timestamp,
+};
 use diesel::prelude::*;
 
 /// One effect.
@@ -34,30 +36,32 @@ pub struct Effect {
     pub ended_at: Option<Timestamp>,
     /// The report as it was given, in canonical JSON.
     pub reported: Option<String>,
+    /// The enforcement point that reported last, if one did.
+    pub enforcement_point: Option<EnforcementPointId>,
 }
 
 type Row = (
     (String, String, String, String, String, String, i64, i64, String),
-    (i64, i64, Option<i64>, Option<String>),
+    (i64, i64, Option<i64>, Option<String>, Option<String>),
 );
 
 #[rustfmt::skip]
 type Columns = (
     (effects::id, effects::principal, effects::agent, effects::credential, effects::intent, effects::status,
      effects::attested, effects::log_index, effects::idempotency_key),
-    (effects::claimed_at, effects::report_by, effects::ended_at, effects::reported),
+    (effects::claimed_at, effects::report_by, effects::ended_at, effects::reported, effects::enforcement_point),
 );
 
 #[rustfmt::skip]
 const COLUMNS: Columns = (
     (effects::id, effects::principal, effects::agent, effects::credential, effects::intent, effects::status,
      effects::attested, effects::log_index, effects::idempotency_key),
-    (effects::claimed_at, effects::report_by, effects::ended_at, effects::reported),
+    (effects::claimed_at, effects::report_by, effects::ended_at, effects::reported, effects::enforcement_point),
 );
 
 fn read_row((subject, course): Row) -> Result<Effect, StoreError> {
     let (id, principal, agent, credential, intent, status, attested, log_index, idempotency_key) = subject;
-    let (claimed_at, report_by, ended_at, reported) = course;
+    let (claimed_at, report_by, ended_at, reported, enforcement_point) = course;
     Ok(Effect {
         id: read::text("effects.id", &id)?,
         principal: read::text("effects.principal", &principal)?,
@@ -72,6 +76,7 @@ fn read_row((subject, course): Row) -> Result<Effect, StoreError> {
         report_by: read::time(report_by),
         ended_at: read::optional_time(ended_at),
         reported,
+        enforcement_point: read::optional_text("effects.enforcement_point", enforcement_point.as_deref())?,
     })
 }
 
@@ -137,6 +142,19 @@ pub fn turn(
     ))
     .execute(connection)?;
     Ok(changed == 1)
+}
+
+/// Notes that an enforcement point reported on an effect.
+pub fn set_reporter(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    id: EffectId,
+    point: EnforcementPointId,
+) -> Result<(), StoreError> {
+    diesel::update(effects::table.find((tenant.as_str(), id.to_string())))
+        .set(effects::enforcement_point.eq(Some(point.to_string())))
+        .execute(connection)?;
+    Ok(())
 }
 
 /// Ends the effects of a withdrawn allow as failed.

@@ -13,6 +13,7 @@ mod database;
 pub mod decision;
 mod directory;
 pub mod effect;
+pub mod enforcement_point;
 mod error;
 pub mod head;
 pub mod idempotency;

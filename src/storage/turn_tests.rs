@@ -88,6 +88,7 @@ fn an_effect_that_ended_does_not_end_again() {
             report_by: NOW,
             ended_at: None,
             reported: None,
+            enforcement_point: None,
         };
         effect::insert(connection, tenant, &claimed).unwrap();
         let mut try_turn = |from, to| effect::turn(connection, tenant, id, from, to, None, NOW).unwrap();

@@ -25,8 +25,10 @@ enum Expected {
 use Expected::{AsIfItNeverWas, NotFound};
 
 /// Routes that take an id from the caller: method, path as the document writes it, what stands in the body.
-const WALKED: [(&str, &str, Expected); 20] = [
+const WALKED: [(&str, &str, Expected); 22] = [
     ("DELETE", "/v1/agents/{}", NotFound),
+    ("DELETE", "/v1/enforcement-points/{}", NotFound),
+    ("GET", "/v1/enforcement-points", AsIfItNeverWas),
     ("POST", "/v1/agents/{}/credentials", NotFound),
     ("DELETE", "/v1/credentials/{}", NotFound),
     ("GET", "/v1/credentials/{}/calls", NotFound),
@@ -49,7 +51,7 @@ const WALKED: [(&str, &str, Expected); 20] = [
 ];
 
 /// Routes that take no id of anything that belongs to a tenant, and why.
-const EXEMPT: [(&str, &str); 22] = [
+const EXEMPT: [(&str, &str); 23] = [
     ("POST", "/v1/session"),            // names the tenant and proves a password of it
     ("DELETE", "/v1/session"),          // the caller's own
     ("PUT", "/v1/session/password"),    // the caller's own
@@ -63,6 +65,7 @@ const EXEMPT: [(&str, &str); 22] = [
     ("GET", "/v1/policy/versions/{}"),  // a number, of the caller's tenant's
     ("PUT", "/v1/catalogue/{}"),        // writes the caller's tenant's, whatever others have under that name
     ("POST", "/v1/agents"),             // makes one of the caller's
+    ("POST", "/v1/enforcement-points"), // makes one of the caller's tenant
     ("POST", "/v1/credentials/derive"), // from the one presented
     ("POST", "/oauth/token"),           // proves the credential's own secret
     ("GET", "/log/{}/checkpoint"),      // public
@@ -85,6 +88,8 @@ struct Owned {
     effect: String,
     receipt: String,
     intent: String,
+    point: String,
+    token: String,
 }
 
 impl Owned {
@@ -98,18 +103,31 @@ impl Owned {
             effect: id("eff"),
             receipt: id("rcpt"),
             intent: "never.heard.of".into(),
+            point: id("enf"),
+            token: "never.a.token".into(),
         }
     }
 
-    fn texts(&self) -> [&str; 6] {
-        [&self.agent, &self.credential, &self.decision, &self.effect, &self.receipt, &self.intent]
+    fn texts(&self) -> [&str; 8] {
+        [
+            &self.agent,
+            &self.credential,
+            &self.decision,
+            &self.effect,
+            &self.receipt,
+            &self.intent,
+            &self.point,
+            &self.token,
+        ]
     }
 }
 
 /// The owner's things, one of each kind.
 fn own(server: &Server) -> Owned {
     let entry = json!({"title": "owned", "effect": true, "arguments": {"type": "object", "properties": {}}});
-    server.sign_in(OWNER, crate::server::OPERATOR).put("/v1/catalogue/owned.act", &[], &entry).expect(200);
+    let operator = server.sign_in(OWNER, crate::server::OPERATOR);
+    operator.put("/v1/catalogue/owned.act", &[], &entry).expect(200);
+    let point = operator.post("/v1/enforcement-points", &json!({"name": "owned"})).expect(201);
     let person = server.person(OWNER, "m@example.test", &["member"]);
     let mut mandate = small_refunds();
     mandate["clauses"]
@@ -128,18 +146,23 @@ fn own(server: &Server) -> Owned {
         effect: text(&allowed["effect"]["id"]),
         receipt: text(&allowed["receipt"]["id"]),
         intent: "owned.act".into(),
+        point: text(&point["id"]),
+        token: agent.token().to_owned(),
     }
 }
 
-/// The six who try: what each is, and whether they may use a route at all in their own tenant.
+/// The seven who try: what each is, and whether they may use a route at all in their own tenant.
 fn strangers(server: &Server) -> Vec<(&'static str, Client)> {
     let member = server.person(STRANGER, "s@example.test", &["member"]);
     member.put_mandate(&small_refunds());
     let agent = |kind: &str| Agent::of_kind(&member, kind, kind, &crate::documents::ACTING_SCOPES).client();
+    let operator = server.sign_in(STRANGER, crate::server::OPERATOR);
+    let point = operator.post("/v1/enforcement-points", &json!({"name": "stranger"})).expect(201);
     vec![
+        ("enforcement point", operator.with_token(point["token"].as_str().unwrap())),
         ("member", member.clone()),
         ("compliance", server.person(STRANGER, "c@example.test", &["compliance"])),
-        ("operator", server.sign_in(STRANGER, crate::server::OPERATOR)),
+        ("operator", operator),
         ("acting agent", agent("acting")),
         ("reading agent", agent("reading")),
         ("answering agent", agent("answering")),
@@ -154,6 +177,7 @@ fn call(client: &Client, method: &str, route: &str, things: &Owned) -> Vec<Reply
         route if route.starts_with("/v1/decisions") => &things.decision,
         route if route.starts_with("/v1/effects") => &things.effect,
         route if route.starts_with("/v1/catalogue") => &things.intent,
+        route if route.starts_with("/v1/enforcement-points") => &things.point,
         _ => &things.receipt,
     };
     let path = route.replacen("{}", id, 1);
@@ -169,6 +193,7 @@ fn call(client: &Client, method: &str, route: &str, things: &Owned) -> Vec<Reply
         ("POST", "/v1/gate/evaluate") => vec![
             client.post(&path, &with(&refund("5000.00"), "decision", &*things.decision)),
             client.post(&path, &with(&refund("1.00"), "agent", &*things.agent)),
+            client.post(&path, &with(&refund("1.00"), "subject_token", &*things.token)),
         ],
         ("GET", "/v1/calls") => ["credential", "agent"]
             .iter()
@@ -232,9 +257,11 @@ fn another_tenants_ids_are_not_found(db: Db) {
 
 /// Whether a caller of that sort could use the route on things of their own.
 fn may_use(who: &str, method: &str, route: &str) -> bool {
-    let is_agent = who.ends_with("agent");
+    let (is_agent, is_point) = (who.ends_with("agent"), who.ends_with("point"));
     match (method, route) {
-        ("POST", "/v1/effects/{}/outcome") => is_agent,
+        ("POST", "/v1/effects/{}/outcome") => is_agent || is_point,
+        _ if is_point => false,
+        (_, "/v1/enforcement-points/{}") => who == "operator",
         ("GET", "/v1/decisions/{}" | "/v1/receipts/{}" | "/v1/credentials/{}/calls" | "/v1/catalogue/{}") => {
             true
         }

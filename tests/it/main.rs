@@ -27,6 +27,8 @@ mod documents;
 #[cfg(test)]
 mod doubt;
 #[cfg(test)]
+mod enforcement;
+#[cfg(test)]
 mod evidence;
 #[cfg(test)]
 mod gate;
@@ -36,6 +38,8 @@ mod hours;
 mod idempotency;
 #[cfg(test)]
 mod isolation;
+#[cfg(test)]
+mod limits;
 #[cfg(test)]
 mod log;
 #[cfg(test)]

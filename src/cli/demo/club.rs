@@ -151,7 +151,7 @@ mod tests {
         let (before, after) =
             (MandateDocument::read(&before).unwrap(), MandateDocument::read(&after).unwrap());
         assert_eq!(compare(&before, &after), Change::Narrowed);
-        assert_eq!(check_mandate(&before, Timestamp::from_unix_seconds(0)), []);
+        assert_eq!(check_mandate(&before, None, Timestamp::from_unix_seconds(0)), []);
         assert!(CatalogueEntry::read(&refunds()).is_ok());
     }
 

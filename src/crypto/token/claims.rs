@@ -1,6 +1,6 @@
 //! What an access token says: first as read and checked, then in the words of the field.
 
-use super::TokenError;
+use super::{TokenError, point::POINT_CLAIM};
 use crate::domain::{AgentId, CredentialId, Duration, Scopes, TenantSlug, Timestamp};
 use serde_json::{Map, Value, json};
 use std::ops::Deref;
@@ -37,13 +37,10 @@ impl Verified<RawClaims> {
     }
 }
 
-impl Verified<Claims> {
-    /// Whether the token's hour is right at `now`: what a verifier found once does not hold for ever.
-    pub fn holds_at(&self, now: Timestamp) -> bool {
-        let latest_start = self.0.nbf.max(self.0.iat);
-        now < Timestamp::from_unix_seconds(self.0.exp)
-            && Timestamp::from_unix_seconds(latest_start) <= now.plus(START_LEEWAY)
-    }
+/// Whether a token of these times, in seconds since 1970, counts at `now`.
+pub(super) fn is_timely(iat: i64, nbf: i64, exp: i64, now: Timestamp) -> bool {
+    now < Timestamp::from_unix_seconds(exp)
+        && Timestamp::from_unix_seconds(nbf.max(iat)) <= now.plus(START_LEEWAY)
 }
 
 /// The claims of a token of any shape that the rules allow.
@@ -70,8 +67,12 @@ pub struct RawClaims {
 }
 
 impl RawClaims {
-    /// The claims in the words of the field: subject, credential and scopes must be ours.
+    /// The claims of an agent in the words of the field: subject, credential and scopes must be ours. An enforcement
+    /// point's are refused.
     pub fn typed(&self) -> Result<Claims, TokenError> {
+        if self.members.contains_key(POINT_CLAIM) {
+            return Err(TokenError::Claim(POINT_CLAIM));
+        }
         let text = |name: &'static str| match self.members.get(name) {
             None => Err(TokenError::Missing(name)),
             Some(value) => value.as_str().ok_or(TokenError::Claim(name)),

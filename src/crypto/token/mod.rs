@@ -1,8 +1,9 @@
-//! Agents' access tokens: JWTs (RFC 7519) of type `at+jwt` (RFC 9068), signed with Ed25519 and read strictly.
+//! Access tokens of agents and enforcement points: JWTs (RFC 7519) of type `at+jwt` (RFC 9068), signed with Ed25519 and read strictly.
 
 mod claims;
 mod jws;
 mod keys;
+mod point;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod verifier;
 pub use claims::{Claims, RawClaims, Verified};
 pub use jws::LONGEST_TOKEN_BYTES;
 pub use keys::{TokenAlgorithm, UnusableKey, VerifyingKey, VerifyingKeys};
+pub use point::{Bearer, PointClaims};
 pub use verifier::{Rules, TokenVerifier};
 
 use crate::{
@@ -42,8 +44,13 @@ impl TokenSigner {
         Some(Self { key: EncodingKey::from_ed_der(&pkcs8(seed)), header, public })
     }
 
-    /// The token of `claims`, as a compact JWS.
+    /// The token of an agent's `claims`, as a compact JWS.
     pub fn sign(&self, claims: &Claims) -> Result<String, SigningFailed> {
+        jsonwebtoken::encode(&self.header, &claims.wire(), &self.key).map_err(|_| SigningFailed)
+    }
+
+    /// The token of an enforcement point's `claims`, as a compact JWS.
+    pub fn sign_point(&self, claims: &PointClaims) -> Result<String, SigningFailed> {
         jsonwebtoken::encode(&self.header, &claims.wire(), &self.key).map_err(|_| SigningFailed)
     }
 

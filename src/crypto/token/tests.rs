@@ -373,7 +373,7 @@ fn a_key_taken_out_stops_its_tokens_at_once_and_no_others() {
 
 #[test]
 fn verified_claims_hold_from_their_start_until_their_end() {
-    let verified = verifier().verify(&signer().sign(&claims()).unwrap(), at(NOW)).unwrap().typed().unwrap();
+    let verified = verifier().verify(&signer().sign(&claims()).unwrap(), at(NOW)).unwrap().bearer().unwrap();
     for (now, holds) in
         [(NOW - 6, false), (NOW - 5, true), (NOW, true), (NOW + DAY - 1, true), (NOW + DAY, false)]
     {

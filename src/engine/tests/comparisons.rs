@@ -112,6 +112,11 @@ fn one_bound_follows_from_another_or_does_not() {
     let counterparty = |test: &str, names: Value| json!({"counterparty": {test: names}});
     let country = |test: &str, names: Value| json!({"country": {test: names}});
     let resource = |test: &str, names: Value| json!({"resource": {test: names}});
+    let least = |value: u8| json!({"amount": {"at_least": {"value": value, "currency": "EUR"}}});
+    let argument = |tests: Value| json!({"arguments": {"/x": tests}});
+    let evidence = |tests: Value| json!({"evidence": tests});
+    let hours =
+        |from: &str, until: &str| json!({"hours": {"from": from, "until": until, "zone": "Europe/Berlin"}});
     for (inner, outer, follows) in [
         (eur(1), eur(2), true),
         (eur(2), eur(1), false),
@@ -146,6 +151,97 @@ fn one_bound_follows_from_another_or_does_not() {
         (json!({"untrusted": false}), json!({"untrusted": false}), true),
         (json!({"untrusted": true}), json!({"untrusted": false}), false),
         (eur(1), counterparty("known", json!(true)), false),
+        (least(2), least(1), true),
+        (least(1), least(2), false),
+        (eur(1), least(1), false),
+        (
+            counterparty("domain", json!(["a.example.com"])),
+            counterparty("domain", json!(["example.com"])),
+            true,
+        ),
+        (
+            counterparty("domain", json!(["example.com"])),
+            counterparty("domain", json!(["a.example.com"])),
+            false,
+        ),
+        (
+            counterparty("in", json!(["ann@example.com"])),
+            counterparty("domain", json!(["example.com"])),
+            true,
+        ),
+        (
+            counterparty("in", json!(["ann@example.org"])),
+            counterparty("domain", json!(["example.com"])),
+            false,
+        ),
+        (
+            counterparty("domain", json!(["example.com"])),
+            counterparty("not_in", json!(["ann@example.org"])),
+            true,
+        ),
+        (
+            counterparty("domain", json!(["example.com"])),
+            counterparty("not_in", json!(["ann@example.com"])),
+            false,
+        ),
+        (resource("owner", json!("principal")), resource("owner", json!("principal")), true),
+        (resource("owner", json!("principal")), resource("owner", json!("counterparty")), false),
+        (argument(json!({"equals": 2})), argument(json!({"in": [1, 2.0]})), true),
+        (argument(json!({"equals": "2"})), argument(json!({"in": [1, 2]})), false),
+        (argument(json!({"in": [1, 2]})), argument(json!({"at_most": "2.0"})), true),
+        (argument(json!({"in": [1, "x"]})), argument(json!({"at_most": 2})), false),
+        (argument(json!({"at_most": 1})), argument(json!({"not_in": [2, "x"]})), true),
+        (argument(json!({"at_most": 2})), argument(json!({"not_in": [2]})), false),
+        (argument(json!({"prefix": "ab"})), argument(json!({"prefix": "a"})), true),
+        (argument(json!({"prefix": "a"})), argument(json!({"prefix": "ab"})), false),
+        (argument(json!({"matches": "a+"})), argument(json!({"matches": "a+"})), true),
+        (argument(json!({"matches": "a+"})), argument(json!({"matches": "a*"})), false),
+        (argument(json!({"equals": "aa"})), argument(json!({"matches": "a+"})), true),
+        (argument(json!({"matches": "a+"})), argument(json!({"exists": true})), true),
+        (argument(json!({"exists": true})), argument(json!({"matches": "a+"})), false),
+        (argument(json!({"each": {"at_most": 1}})), argument(json!({"each": {"at_most": 2}})), true),
+        (argument(json!({"each": {"at_most": 1}})), argument(json!({"at_most": 2})), true),
+        (argument(json!({"at_most": 1})), argument(json!({"each": {"at_most": 2}})), false),
+        (argument(json!({"at_most": 1})), json!({"facts": {"/x": {"at_most": 2}}}), false),
+        (argument(json!({"at_most": 1})), json!({"arguments": {"/y": {"at_most": 2}}}), false),
+        (
+            evidence(json!({"confidence": {"at_least": "0.9"}})),
+            evidence(json!({"confidence": {"at_least": "0.80"}})),
+            true,
+        ),
+        (
+            evidence(json!({"confidence": {"at_least": "0.8"}})),
+            evidence(json!({"confidence": {"at_least": "0.9"}})),
+            false,
+        ),
+        (evidence(json!({"cites": {"exactly": 2}})), evidence(json!({"cites": {"at_least": 1}})), true),
+        (evidence(json!({"cites": {"at_least": 2}})), evidence(json!({"cites": {"exactly": 2}})), false),
+        (
+            evidence(json!({"cites": {"owner": "principal"}})),
+            evidence(json!({"cites": {"at_least": 1}})),
+            true,
+        ),
+        (json!({"labels": {"a": {"at_most": "x"}}}), json!({"labels": {"a": {"at_most": "x"}}}), true),
+        (json!({"labels": {"a": {"at_most": "x"}}}), json!({"labels": {"a": {"at_most": "y"}}}), false),
+        (hours("09:00", "17:00"), hours("08:00", "18:00"), true),
+        (hours("08:00", "18:00"), hours("09:00", "17:00"), false),
+        (hours("23:00", "01:00"), hours("22:00", "02:00"), true),
+        (
+            json!({"links": {"domain": ["a.example.com"]}}),
+            json!({"links": {"domain": ["example.com"]}}),
+            true,
+        ),
+        (
+            json!({"links": {"domain": ["example.com"]}}),
+            json!({"links": {"domain": ["a.example.com"]}}),
+            false,
+        ),
+        (
+            json!({"contains": {"not_in": ["fact", "word"]}}),
+            json!({"contains": {"not_in": ["A Fact!"]}}),
+            true,
+        ),
+        (json!({"contains": {"not_in": ["a fact"]}}), json!({"contains": {"not_in": ["fact"]}}), false),
     ] {
         let allowing =
             |when: &Value| clauses(json!([{"id": "A", "intent": "pay", "effect": "allow", "when": when}]));
@@ -199,6 +295,20 @@ fn a_policy_is_compared_through_the_rule_sets_it_selects() {
 }
 
 #[test]
+fn other_labels_of_a_policy_prove_nothing() {
+    let policy = |labels: Value| policy(json!({"labels": labels}));
+    let levels = policy(json!({"audience": ["internal", "customer"]}));
+    assert_eq!(compare_policies(&levels, &levels), Unchanged);
+    for other in [
+        PolicyDocument::empty(),
+        policy(json!({"audience": ["customer", "internal"]})),
+        policy(json!({"audience": ["internal", "customer", "public"]})),
+    ] {
+        assert_eq!(compare_policies(&levels, &other), Mixed);
+    }
+}
+
+#[test]
 fn a_derived_credential_may_only_add_bounds() {
     let bounded = |most: &str| {
         clauses(json!([{"id": "C", "intent": "pay", "effect": "allow",
@@ -215,7 +325,7 @@ fn a_derived_credential_may_only_add_bounds() {
 #[test]
 fn a_mandate_check_says_what_does_nothing() {
     let warnings = |value: Value| -> Vec<String> {
-        let found = check_mandate(&mandate(value), now());
+        let found = check_mandate(&mandate(value), None, now());
         found.into_iter().map(|warning| format!("{}: {}", warning.pointer, warning.message)).collect()
     };
     assert_eq!(
@@ -250,6 +360,80 @@ fn a_mandate_check_says_what_does_nothing() {
         ),
         [""; 0]
     );
+}
+
+#[test]
+fn a_check_says_which_conditions_cannot_meet_or_may_not_mean_what_they_say() {
+    let clause =
+        |effect: &str, when: Value| json!({"id": "A", "intent": "pay", "effect": effect, "when": when});
+    let declared = policy(json!({"labels": {"audience": ["internal", "customer"]}})).labels;
+    for (effect, when, warnings) in [
+        (
+            "allow",
+            json!({"arguments": {"/a": {"at_most": 1, "at_least": 2}}}),
+            vec!["/when/arguments: no arguments can meet these conditions together"],
+        ),
+        (
+            "allow",
+            json!({"arguments": {"/a": {"exists": false, "prefix": "x"}}}),
+            vec!["/when/arguments: no arguments can meet these conditions together"],
+        ),
+        (
+            "allow",
+            json!({"facts": {"/a": {"in": [1, 2], "prefix": "x"}}}),
+            vec!["/when/facts: no facts can meet these conditions together"],
+        ),
+        (
+            "allow",
+            json!({"evidence": {"cites": {"exactly": 1, "at_least": 2}}}),
+            vec!["/when/evidence: no evidence can meet these conditions together"],
+        ),
+        (
+            "allow",
+            json!({"amount": {"at_least": {"value": 2, "currency": "EUR"}, "at_most": {"value": 1, "currency": "EUR"}}}),
+            vec!["/when/amount: no amount can meet these conditions together"],
+        ),
+        (
+            "allow",
+            json!({"counterparty": {"in": ["acct:1"], "domain": ["example.com"]}}),
+            vec!["/when/counterparty: no counterparty can meet these conditions together"],
+        ),
+        ("allow", json!({"arguments": {"/a": {"in": [1, 2], "at_least": 2}}}), vec![]),
+        ("allow", json!({"labels": {"audience": {"at_most": "customer"}}}), vec![]),
+        (
+            "allow",
+            json!({"labels": {"audience": {"at_most": "public"}}}),
+            vec!["/when/labels/audience: it never holds: the policy does not declare `public` of `audience`"],
+        ),
+        (
+            "allow",
+            json!({"contains": {"not_in": ["passport_number", "Project Falcon"]}}),
+            vec![
+                "/when/contains/not_in: `passport_number` is looked for as a text: it names no class of personal data",
+            ],
+        ),
+        (
+            "refuse",
+            json!({"facts": {"/a": {"equals": 1}}}),
+            vec!["/when/facts: it does not act on an action without these facts from an enforcement point"],
+        ),
+        (
+            "refuse",
+            json!({"links": {"domain": ["evil.test"]}}),
+            vec!["/when/links: it does not act on an action without links into these domains"],
+        ),
+        ("refuse", json!({"hours": {"days": ["sun"], "zone": "Europe/Berlin"}}), vec![]),
+    ] {
+        let mut clauses = vec![clause(effect, when.clone())];
+        if effect == "refuse" || warnings.iter().any(|warning| warning.contains("together")) {
+            clauses.push(json!({"id": "B", "intent": "mail", "effect": "allow"}));
+        }
+        let found = check_mandate(&terms(json!(clauses)), Some(&declared), now());
+        let found: Vec<_> =
+            found.into_iter().map(|warning| format!("{}: {}", warning.pointer, warning.message)).collect();
+        let expected: Vec<_> = warnings.iter().map(|warning| format!("/clauses/0{warning}")).collect();
+        assert_eq!(found, expected, "{when}");
+    }
 }
 
 #[test]

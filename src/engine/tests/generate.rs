@@ -1,10 +1,9 @@
 //! Small worlds to try every rule in: few intents, names, countries and amounts, so that things meet.
 
+use super::carried::{self, Dice};
 use super::*;
-use crate::domain::FactsFrom;
 use proptest::{collection, option, prelude::*, sample};
 
-const INTENTS: [&str; 4] = ["a.x", "a.y", "b", "c"];
 const PATTERNS: [&str; 6] = ["a.x", "a.y", "a.*", "b", "c", "*"];
 
 fn subset(of: &'static [&'static str]) -> impl Strategy<Value = Value> {
@@ -32,6 +31,7 @@ fn condition() -> impl Strategy<Value = (&'static str, &'static str, Value)> {
         1 => subset(resources).prop_map(|set| ("resource", "not_in", set)),
         1 => sample::select(vec!["o", "o:", "x"]).prop_map(|prefix| ("resource", "prefix", json!(prefix))),
         1 => any::<bool>().prop_map(|untrusted| ("untrusted", "", json!(untrusted))),
+        10 => any::<u64>().prop_map(|seed| carried::condition(&mut Dice(seed))),
     ]
 }
 
@@ -211,47 +211,21 @@ pub(super) fn policy_pairs() -> impl Strategy<Value = (PolicyDocument, PolicyDoc
         }
         let after = if keep { before } else { after };
         (
-            policy(json!({"unregistered": before, "rule_sets": old})),
-            policy(json!({"unregistered": after, "rule_sets": new})),
+            policy(json!({"unregistered": before, "labels": carried::labels(), "rule_sets": old})),
+            policy(json!({"unregistered": after, "labels": carried::labels(), "rule_sets": new})),
         )
     })
 }
 
 pub(super) fn actions() -> impl Strategy<Value = Action> {
-    let eur = |minor_units| crate::domain::Amount::from_minor_units(minor_units, "EUR".parse().unwrap());
-    let usd = crate::domain::Amount::from_minor_units(200, "USD".parse().unwrap());
-    let counterparties: Vec<Vec<&str>> =
-        vec![vec![], vec!["p"], vec!["q"], vec!["r"], vec!["pp"], vec!["p", "q"], vec!["q", "r"]];
-    (
-        sample::select(INTENTS.to_vec()),
-        sample::select(vec![None, eur(100), eur(200), eur(300), usd]),
-        sample::select(counterparties),
-        sample::select(vec![None, Some("DE"), Some("FR")]),
-        sample::select(vec![None, Some("o:1"), Some("o:2"), Some("x")]),
-        any::<bool>(),
-        any::<bool>(),
-        sample::select(vec![FactsFrom::Described, FactsFrom::Derived, FactsFrom::Attested]),
-    )
-        .prop_map(
-            |(intent, amount, counterparties, country, resource, untrusted, registered, facts_from)| Action {
-                intent: intent.parse().unwrap(),
-                amount,
-                counterparties: counterparties.into_iter().map(name).collect(),
-                resource: resource.map(name),
-                country: country.map(|country| country.parse().unwrap()),
-                untrusted,
-                registered,
-                facts_from,
-            },
-        )
+    any::<u64>().prop_map(|seed| carried::action(&mut Dice(seed)))
 }
 
 /// Standings around a mandate that differ in what the mandate does not say.
 pub(super) fn surroundings() -> impl Strategy<Value = (BTreeSet<ExternalName>, Timestamp)> {
-    let approved = sample::subsequence(vec!["p", "r"], 0..=2)
+    let approved = sample::subsequence(vec!["p", "r", "ann@x.a.example"], 0..=3)
         .prop_map(|names| names.into_iter().map(name).collect::<BTreeSet<_>>());
-    let instants = ["2026-05-31T00:00:00Z", "2026-11-30T00:00:00Z", "2027-06-01T00:00:00Z"];
-    (approved, sample::select(instants.map(at).to_vec()))
+    (approved, any::<u64>().prop_map(|seed| carried::instant(&mut Dice(seed))))
 }
 
 /// Any JSON at all, with the words of the language strewn in.

@@ -2,14 +2,17 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "`json!` literals read best as arguments")]
 
+mod carried;
 mod cedar;
 mod comparisons;
+mod conditions;
 mod decisions;
 mod derivations;
 mod documents;
 mod generate;
 mod laws;
 mod limits;
+mod links;
 mod naive;
 
 use super::{
@@ -17,7 +20,8 @@ use super::{
     PolicyDocument, Standing, Used, Verdict, decide, read_request,
 };
 use crate::domain::{
-    AgentId, AgentKind, Country, CredentialId, ExternalName, Malformed, Outcome, Scope, Scopes, Timestamp,
+    AgentId, AgentKind, Country, CredentialId, ExternalName, Malformed, Outcome, PrincipalId, Scope, Scopes,
+    Timestamp,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -61,6 +65,10 @@ fn now() -> Timestamp {
 
 fn agent() -> AgentId {
     AgentId::new(Timestamp::from_unix_milliseconds(0), [1; 10])
+}
+
+fn principal() -> PrincipalId {
+    PrincipalId::new(Timestamp::from_unix_milliseconds(0), [2; 10])
 }
 
 /// The credential at a place of the line, the own one first.
@@ -115,6 +123,7 @@ impl Case {
         let known: &dyn KnownCounterparties = &self.known;
         let standing = Standing {
             scopes: self.scopes,
+            principal: principal(),
             agent: agent(),
             agent_kind: self.kind,
             mandate: &self.mandate,

@@ -1,10 +1,11 @@
 //! The same decisions taken a second way: straight from the JSON of the documents, with nothing clever, so
 //! that a mistake in the engine has to be made twice to go unseen.
 
+use super::carried::{self, Dice, REACHED, TEXTS};
 use super::generate::*;
 use super::*;
 use crate::domain::FactsFrom;
-use proptest::{collection, prelude::*};
+use proptest::prelude::*;
 
 /// Whether a clause names the intent.
 fn names(clause: &Value, intent: &str) -> bool {
@@ -25,9 +26,124 @@ fn minor_units(amount: &Value) -> (i64, String) {
     (minor_units, amount["currency"].as_str().unwrap().to_owned())
 }
 
+/// Where a name leads in the small world.
+fn reached(text: &str) -> Option<&'static str> {
+    let found = REACHED.iter().find(|(name, _)| *name == text);
+    found.map(|(_, host)| *host).filter(|host| *host != "-")
+}
+
+fn is_within(host: &str, domains: &Value) -> bool {
+    domains.as_array().unwrap().iter().any(|domain| {
+        let domain = domain.as_str().unwrap();
+        host == domain || host.ends_with(&format!(".{domain}"))
+    })
+}
+
+/// Every name and text in a value.
+fn texts(value: &Value, into: &mut Vec<String>) {
+    match value {
+        Value::String(text) => into.push(text.clone()),
+        Value::Number(number) => into.push(number.to_string()),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, into)),
+        Value::Object(members) => members.iter().for_each(|(name, value)| {
+            into.push(name.clone());
+            texts(value, into);
+        }),
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+fn links(text: &str) -> Vec<&'static str> {
+    match TEXTS.iter().find(|(known, _)| *known == text) {
+        Some((_, links)) => links.to_vec(),
+        None if text == "https://b.test" => vec!["b.test"],
+        None => reached(text).into_iter().collect(),
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) if text.starts_with(|first: char| first.is_ascii_digit()) => text.parse().ok(),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn same(one: &Value, other: &Value) -> bool {
+    match (one.as_f64(), other.as_f64()) {
+        (Some(one), Some(other)) => one.to_bits() == other.to_bits(),
+        _ => one == other,
+    }
+}
+
+fn flat(value: &Value) -> Vec<&Value> {
+    value.as_array().map_or_else(|| vec![value], |items| items.iter().flat_map(flat).collect())
+}
+
+/// Whether one test of one value holds; `each` says whether a list needs all its entries to pass.
+fn value_passes(test: &str, bound: &Value, value: Option<&Value>, each: bool) -> bool {
+    let value = value.filter(|value| !value.is_null());
+    if test == "exists" {
+        return *bound == value.is_some();
+    }
+    let Some(value) = value else { return false };
+    if test == "each" {
+        let items = value.as_array();
+        return items.is_some_and(|items| {
+            !items.is_empty() && items.iter().all(|item| all_pass(bound, Some(item), each))
+        });
+    }
+    let passes = |value: &&Value| {
+        if value.is_null() || value.is_object() {
+            return false;
+        }
+        let listed = || bound.as_array().unwrap().iter().any(|entry| same(entry, value));
+        match test {
+            "equals" => same(bound, value),
+            "in" => listed(),
+            "not_in" => !listed(),
+            "at_most" => number(value).is_some_and(|found| found <= number(bound).unwrap()),
+            "at_least" => number(value).is_some_and(|found| found >= number(bound).unwrap()),
+            "domain" => value.as_str().and_then(reached).is_some_and(|host| is_within(host, bound)),
+            "prefix" => value.as_str().is_some_and(|text| text.starts_with(bound.as_str().unwrap())),
+            "matches" if bound == "x+" => {
+                value.as_str().is_some_and(|text| !text.is_empty() && text.replace('x', "").is_empty())
+            }
+            "matches" => value.as_str().is_some_and(|text| text.len() == 2 && text.starts_with('x')),
+            other => panic!("{other}"),
+        }
+    };
+    let values = flat(value);
+    if each { !values.is_empty() && values.iter().all(passes) } else { values.iter().any(passes) }
+}
+
+fn all_pass(tests: &Value, value: Option<&Value>, each: bool) -> bool {
+    tests.as_object().unwrap().iter().all(|(test, bound)| value_passes(test, bound, value, each))
+}
+
+fn is_in_hours(hours: &Value, now: Timestamp) -> bool {
+    let zone: chrono_tz::Tz = hours["zone"].as_str().unwrap().parse().unwrap();
+    let local =
+        chrono::DateTime::from_timestamp_millis(now.unix_milliseconds()).unwrap().with_timezone(&zone);
+    let name = |ago: u64| {
+        let date = local.date_naive() - chrono::Days::new(ago);
+        date.format("%a").to_string().to_lowercase()
+    };
+    let on = |day: String| hours["days"].as_array().is_none_or(|days| days.contains(&json!(day)));
+    let clock = local.format("%H:%M").to_string();
+    match (hours["from"].as_str(), hours["until"].as_str()) {
+        (Some(from), Some(until)) if from < until => on(name(0)) && *from <= *clock && *clock < *until,
+        (Some(from), Some(until)) => (on(name(0)) && *from <= *clock) || (on(name(1)) && *clock < *until),
+        _ => on(name(0)),
+    }
+}
+
+/// The documents as JSON, and the rest of what decides.
 struct World<'a> {
     case: &'a Case,
-    mandate: Value,
+    mandate: &'a Value,
+    policy: &'a Value,
+    credentials: &'a [Value],
     action: &'a Action,
 }
 
@@ -58,15 +174,36 @@ impl World<'_> {
         };
         let Some(when) = clause["when"].as_object() else { return true };
         when.iter().all(|(fact, tests)| {
-            if fact == "untrusted" {
-                return *tests == self.action.untrusted;
+            match fact.as_str() {
+                "untrusted" => return *tests == self.action.untrusted,
+                "hours" => return is_in_hours(tests, self.case.now),
+                "arguments" | "facts" | "evidence" | "labels" | "links" | "contains" => {
+                    return self.carries(fact, tests, each);
+                }
+                _ => {}
             }
             tests.as_object().unwrap().iter().all(|(test, value)| {
                 let listed = |name: &str| {
                     value.as_array().unwrap().iter().any(|entry| entry == name) == (test == "in")
                 };
                 match fact.as_str() {
+                    "amount" if test == "at_least" => {
+                        let (least, currency) = minor_units(value);
+                        self.action.amount.is_some_and(|amount| {
+                            amount.currency().code() == currency && amount.minor_units() >= least
+                        })
+                    }
                     "amount" => self.at_most(value),
+                    "counterparty" if test == "domain" => {
+                        let names = self.action.counterparties.iter();
+                        let passes = |name: &ExternalName| {
+                            reached(name.as_str()).is_some_and(|host| is_within(host, value))
+                        };
+                        over(names.map(passes).collect())
+                    }
+                    "resource" if test == "owner" => {
+                        self.action.resource.as_ref().is_some_and(|resource| self.owns(value, resource))
+                    }
                     "counterparty" if test == "known" => over(
                         self.action.counterparties.iter().map(|name| *value == self.knows(name)).collect(),
                     ),
@@ -88,6 +225,84 @@ impl World<'_> {
                 }
             })
         })
+    }
+
+    fn owns(&self, owner: &Value, thing: &ExternalName) -> bool {
+        let stated = self.action.facts.as_ref().and_then(|facts| facts["owners"][thing.as_str()].as_str());
+        stated.is_some_and(|stated| {
+            if owner == "principal" {
+                stated == "principal" || stated == principal().to_string()
+            } else {
+                stated != "principal" && self.action.counterparties.iter().any(|name| name.as_str() == stated)
+            }
+        })
+    }
+
+    /// Whether what the call carries passes the tests of one member of `when`.
+    fn carries(&self, fact: &str, tests: &Value, each: bool) -> bool {
+        let arguments = self.action.arguments.as_deref();
+        let values = |of: Option<&serde_json::Map<String, Value>>| {
+            of.is_some_and(|members| {
+                tests.as_object().unwrap().iter().all(|(place, tests)| {
+                    all_pass(tests, members.get(place.strip_prefix('/').unwrap()), each)
+                })
+            })
+        };
+        let mut found = Vec::new();
+        if let Some(arguments) = arguments {
+            texts(&Value::Object(arguments.clone()), &mut found);
+        }
+        match fact {
+            "arguments" => values(arguments),
+            "facts" => values(self.action.facts.as_ref()),
+            "evidence" => self.evidence(tests, each),
+            "labels" => tests.as_object().unwrap().iter().all(|(label, tests)| {
+                let declared = self.policy["labels"][label].as_array().cloned().unwrap_or_default();
+                let rank = |level: &Value| declared.iter().position(|declared| declared == level);
+                let given = self.action.labels.get(label).and_then(|level| rank(&json!(level)));
+                tests.as_object().unwrap().iter().all(|(test, level)| match (given, rank(level)) {
+                    (Some(given), Some(bound)) if test == "at_most" => given <= bound,
+                    (Some(given), Some(bound)) => given >= bound,
+                    _ => false,
+                })
+            }),
+            "links" => {
+                let links: Vec<&str> = found.iter().flat_map(|text| links(text)).collect();
+                let inside = |link: &&str| is_within(link, &tests["domain"]);
+                arguments.is_some() && if each { links.iter().all(inside) } else { links.iter().any(inside) }
+            }
+            "contains" => {
+                let plain = |text: &str| {
+                    text.to_lowercase()
+                        .chars()
+                        .filter(|letter| letter.is_ascii_alphanumeric())
+                        .collect::<String>()
+                };
+                let protected = tests["not_in"].as_array().unwrap();
+                let is_free = |text: &String| {
+                    !protected.iter().any(|value| plain(text).contains(&plain(value.as_str().unwrap())))
+                };
+                arguments.is_some() && found.iter().all(is_free)
+            }
+            other => panic!("{other}"),
+        }
+    }
+
+    fn evidence(&self, tests: &Value, each: bool) -> bool {
+        let Some(evidence) = &self.action.evidence else { return false };
+        let cited = evidence.cites.len();
+        let sure = tests["confidence"]["at_least"].as_str().is_none_or(|least| {
+            let least: f64 = least.parse().unwrap();
+            evidence.confidence.as_ref().is_some_and(|sure| sure.to_string().parse::<f64>().unwrap() >= least)
+        });
+        let cites = &tests["cites"];
+        let owned = cites["owner"].is_null() || {
+            let owned = evidence.cites.iter().filter(|thing| self.owns(&cites["owner"], thing)).count();
+            owned > 0 && (owned == cited || !each)
+        };
+        let is = |count: usize, bound: &Value| bound.as_u64() == u64::try_from(count).ok();
+        let enough = cites["at_least"].as_u64().is_none_or(|least| u64::try_from(cited).unwrap() >= least);
+        sure && owned && enough && (cites["exactly"].is_null() || is(cited, &cites["exactly"]))
     }
 
     fn document(&self, clauses: &Value, unlisted: Outcome) -> Outcome {
@@ -113,7 +328,7 @@ impl World<'_> {
         if acts("escalate") { otherwise.max(Outcome::Escalate) } else { otherwise }
     }
 
-    fn policy(&self, policy: &Value) -> Outcome {
+    fn tenant(&self, policy: &Value) -> Outcome {
         let me = agent().to_string();
         let sure: Vec<&str> = [
             self.action.country.filter(|_| self.action.facts_from != FactsFrom::Described),
@@ -163,10 +378,9 @@ impl World<'_> {
         }
         let unlisted = if self.mandate["unlisted"] == "refuse" { Outcome::Refuse } else { Outcome::Escalate };
         let of_kind = if self.case.kind == AgentKind::Reading { Outcome::Escalate } else { Outcome::Allow };
-        let of_credentials =
-            self.case.credentials.iter().map(|clauses| self.credential(&clauses.to_json())).max();
+        let of_credentials = self.credentials.iter().map(|clauses| self.credential(clauses)).max();
         self.document(&self.mandate["clauses"], unlisted)
-            .max(self.policy(&self.case.policy.to_json()))
+            .max(self.tenant(self.policy))
             .max(of_credentials.unwrap_or(Outcome::Allow))
             .max(of_kind)
     }
@@ -175,6 +389,7 @@ impl World<'_> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
+    /// A thousand standings, a hundred actions each.
     #[test]
     fn two_ways_of_deciding_agree(
         mandate in mandates(),
@@ -183,17 +398,22 @@ proptest! {
         kind in prop::sample::select(vec![AgentKind::Acting, AgentKind::Acting, AgentKind::Reading, AgentKind::Answering]),
         fixed in prop::sample::select(vec![None, None, Some("DE"), Some("FR")]),
         credentials in 0..3usize,
-        tries in collection::vec((actions(), surroundings()), 30),
+        seed: u64,
     ) {
         let mut case = Case::new(mandate);
         case.policy = policy;
         case.kind = kind;
         case.country_fixed = fixed.map(|country| country.parse().unwrap());
         case.credentials = [clauses(own), clauses(inherited)].into_iter().take(credentials).collect();
-        for (action, (known, now)) in tries {
-            (case.known, case.now) = (known, now);
-            let world = World { case: &case, mandate: case.mandate.to_json(), action: &action };
-            prop_assert_eq!(case.decide(&action).outcome, world.decide(), "{:?}", action);
+        let (mandate, policy) = (case.mandate.to_json(), case.policy.to_json());
+        let credentials: Vec<Value> = case.credentials.iter().map(CredentialClauses::to_json).collect();
+        let mut dice = Dice(seed);
+        for _ in 0..100 {
+            let action = carried::action(&mut dice);
+            case.known = if dice.once_in(2) { [name("p"), name("ann@x.a.example")].into() } else { [name("r")].into() };
+            case.now = carried::instant(&mut dice);
+            let world = World { case: &case, mandate: &mandate, policy: &policy, credentials: &credentials, action: &action };
+            prop_assert_eq!(case.decide(&action).outcome, world.decide(), "{:?} at {}", action, case.now);
         }
     }
 }

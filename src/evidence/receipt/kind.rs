@@ -51,6 +51,10 @@ kinds! {
     CredentialDerive "credential.derive";
     /// A credential was revoked, with its children.
     CredentialRevoke "credential.revoke";
+    /// An enforcement point was registered.
+    EnforcementPointCreate "enforcement_point.create";
+    /// An enforcement point was revoked.
+    EnforcementPointRevoke "enforcement_point.revoke";
     /// A person said yes.
     DecisionApprove "decision.approve";
     /// A person said no.

@@ -2,7 +2,7 @@
 
 use super::visit::{NoVisit, Visit};
 use crate::app::App;
-use crate::domain::json::LARGEST_BODY_BYTES;
+use crate::domain::json::LARGEST_DOCUMENT_BYTES;
 use crate::http::{self, Problem};
 use crate::web::cookie::{self, Purpose};
 use crate::web::form::Fields;
@@ -13,7 +13,7 @@ use actix_web::{HttpMessage, HttpRequest, HttpResponse, web};
 use askama::Template;
 
 /// The largest form: the largest document with every byte escaped (`%0A`), and room for the fields beside it.
-const LARGEST_FORM_BYTES: usize = 3 * LARGEST_BODY_BYTES + 4096;
+const LARGEST_FORM_BYTES: usize = 3 * LARGEST_DOCUMENT_BYTES + 4096;
 /// The longest notice that a cookie carries, in characters.
 const LONGEST_NOTICE: usize = 600;
 

@@ -55,7 +55,9 @@ impl Visit {
                 http::attribute(request, &tenant, subject);
                 return Err(NoVisit::SignedOut);
             }
-            Err(CallerError::Missing | CallerError::Unattributable(_)) => return Err(NoVisit::SignedOut),
+            Err(CallerError::Missing | CallerError::Unattributable(_) | CallerError::DeadPoint { .. }) => {
+                return Err(NoVisit::SignedOut);
+            }
             Err(CallerError::Store(error)) => return Err(error.into()),
         };
         http::attribute(request, &person.tenant, Subject::of_principal(person.id));

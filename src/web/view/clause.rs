@@ -1,11 +1,9 @@
 //! A clause of a mandate as a sentence.
 
-use crate::domain::{Country, ExternalName, Label};
-use crate::engine::{
-    AmountTest, Clause, Condition, CounterpartyTest, CountryTest, Effect, Otherwise, ResourceTest,
-};
+use super::condition::half_sentence;
+use crate::domain::Label;
+use crate::engine::{Clause, Effect, Otherwise};
 use crate::web::display::{self, Shown};
-use std::collections::BTreeSet;
 
 /// A clause ready to be read.
 #[derive(Debug, Clone)]
@@ -68,49 +66,6 @@ pub fn sentence(clause: &Clause) -> ClauseSentence {
         intent: clause.intent.to_string(),
         conditions: clause.when.iter().map(|condition| display::line(&half_sentence(condition))).collect(),
         otherwise: otherwise.filter(|_| !clause.when.is_empty()),
-    }
-}
-
-fn half_sentence(condition: &Condition) -> String {
-    match condition {
-        Condition::Amount(AmountTest::AtMost(amount)) => format!("the amount is at most {amount}"),
-        Condition::Counterparty(CounterpartyTest::Known(true)) => "I know the counterparty".to_owned(),
-        Condition::Counterparty(CounterpartyTest::Known(false)) => {
-            "I do not know the counterparty".to_owned()
-        }
-        Condition::Counterparty(CounterpartyTest::In(names)) => {
-            format!("the counterparty is {}", one_of(names))
-        }
-        Condition::Counterparty(CounterpartyTest::NotIn(names)) => {
-            format!("the counterparty is not {}", one_of(names))
-        }
-        Condition::Country(CountryTest::In(countries)) => format!("the country is {}", any_of(countries)),
-        Condition::Country(CountryTest::NotIn(countries)) => {
-            format!("the country is not {}", any_of(countries))
-        }
-        Condition::Resource(ResourceTest::In(names)) => format!("the resource is {}", one_of(names)),
-        Condition::Resource(ResourceTest::NotIn(names)) => format!("the resource is not {}", one_of(names)),
-        Condition::Resource(ResourceTest::Prefix(prefix)) => format!("the resource begins with “{prefix}”"),
-        Condition::Untrusted(false) => "no text that others wrote shaped the call".to_owned(),
-        Condition::Untrusted(true) => "text that others wrote may have shaped the call".to_owned(),
-    }
-}
-
-fn one_of(names: &BTreeSet<ExternalName>) -> String {
-    either(names.iter().map(|name| format!("“{name}”")))
-}
-
-fn any_of(countries: &BTreeSet<Country>) -> String {
-    either(countries.iter().map(|country| country.as_str().to_owned()))
-}
-
-/// `a`, `a or b`, `a, b or c`.
-fn either(names: impl Iterator<Item = String>) -> String {
-    let mut names: Vec<String> = names.collect();
-    match names.pop() {
-        Some(last) if names.is_empty() => last,
-        Some(last) => format!("{} or {last}", names.join(", ")),
-        None => "nobody".to_owned(),
     }
 }
 

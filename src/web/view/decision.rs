@@ -201,7 +201,7 @@ impl Asked {
             arguments: described
                 .arguments
                 .as_ref()
-                .map(|arguments| display::json(&Value::from(arguments.clone()))),
+                .map(|arguments| display::json(&Value::Object(arguments.as_ref().clone()))),
             attachment: described.attachment.as_ref().map(Attachment::new),
         }
     }

@@ -6,6 +6,7 @@
 mod agents;
 mod calls;
 mod clause;
+mod condition;
 mod decision;
 mod frame;
 mod mandate;

@@ -1,0 +1,390 @@
+//! Tests of one value in a call's arguments, or among the facts that an enforcement point states.
+
+use super::condition::Pass;
+use super::reach::HostDomains;
+use crate::domain::Decimal;
+use regex::{Regex, RegexBuilder};
+use serde_json::{Value, json};
+use std::{collections::BTreeSet, fmt, str::FromStr, sync::Arc};
+
+/// The most bytes of a pattern, and of memory that it and its search may take.
+const LONGEST_PATTERN_BYTES: usize = 256;
+const LARGEST_PATTERN_BYTES: usize = 64 * 1024;
+const LARGEST_SEARCH_BYTES: usize = 256 * 1024;
+
+/// A text, a number or a truth value: what values are compared with. Numbers are compared exactly and are never
+/// equal to a text.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Scalar {
+    /// `true` or `false`.
+    Truth(bool),
+    /// A number.
+    Number(Decimal),
+    /// A text, compared byte by byte.
+    Text(Arc<str>),
+}
+
+impl Scalar {
+    /// The value, unless it is null, a list or an object.
+    pub(super) fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::Bool(truth) => Some(Self::Truth(*truth)),
+            Value::Number(_) => Decimal::of(value).map(Self::Number),
+            Value::String(text) => Some(Self::Text(text.as_str().into())),
+            Value::Null | Value::Array(_) | Value::Object(_) => None,
+        }
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        match self {
+            Self::Truth(truth) => json!(truth),
+            Self::Number(number) => {
+                number.to_number().map_or_else(|| json!(number.to_string()), Value::Number)
+            }
+            Self::Text(text) => json!(text),
+        }
+    }
+
+    /// The number that it is, or that it plainly writes as a text.
+    fn number(&self) -> Option<Decimal> {
+        match self {
+            Self::Truth(_) => None,
+            Self::Number(number) => Some(number.clone()),
+            Self::Text(text) => text.parse().ok(),
+        }
+    }
+
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Truth(_) | Self::Number(_) => None,
+            Self::Text(text) => Some(text),
+        }
+    }
+}
+
+/// A regular expression that a whole text has to match, in time linear in the text.
+#[derive(Clone)]
+pub struct Pattern {
+    text: Arc<str>,
+    regex: Regex,
+}
+
+impl Pattern {
+    /// The expression as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Pattern {}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.text)
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let shown = || text.chars().take(64).collect::<String>().escape_debug().to_string();
+        if text.is_empty() || text.len() > LONGEST_PATTERN_BYTES {
+            return Err(format!(
+                "`{}` has {} bytes, 1 to {LONGEST_PATTERN_BYTES} are allowed",
+                shown(),
+                text.len()
+            ));
+        }
+        let compile = |text: &str| {
+            RegexBuilder::new(text)
+                .size_limit(LARGEST_PATTERN_BYTES)
+                .dfa_size_limit(LARGEST_SEARCH_BYTES)
+                .build()
+                .map_err(|error| {
+                    let said = error.to_string();
+                    let last =
+                        said.lines().last().unwrap_or_default().trim_start_matches("error: ").to_lowercase();
+                    format!("`{}` is not a pattern that can be matched: {last}", shown())
+                })
+        };
+        // By itself first: `a)|(b` is a pattern only once something is put around it.
+        compile(text)?;
+        Ok(Self { text: text.into(), regex: compile(&format!(r"\A(?:{text})\z"))? })
+    }
+}
+
+/// A test of one value.
+///
+/// A list stands for its entries: for an allowance there is one and every one passes, for a refusal or escalation
+/// one passes. Null is nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ArgumentTest {
+    /// This.
+    Equals(Scalar),
+    /// One of these.
+    In(BTreeSet<Scalar>),
+    /// A text, a number or a truth value, and none of these.
+    NotIn(BTreeSet<Scalar>),
+    /// A number, or a text that plainly writes one, and no more than this.
+    AtMost(Decimal),
+    /// A number, or a text that plainly writes one, and no less than this.
+    AtLeast(Decimal),
+    /// A text that leads to a host in one of these.
+    Domain(HostDomains),
+    /// A text that begins so.
+    Prefix(Arc<str>),
+    /// A text that matches as a whole.
+    Matches(Pattern),
+    /// There is a value, or there is none.
+    Exists(bool),
+    /// A list with at least one entry, of which each passes all of these.
+    Each(Vec<ArgumentTest>),
+}
+
+impl ArgumentTest {
+    /// Its name in documents.
+    pub(super) const fn name(&self) -> &'static str {
+        match self {
+            Self::Equals(_) => "equals",
+            Self::In(_) => "in",
+            Self::NotIn(_) => "not_in",
+            Self::AtMost(_) => "at_most",
+            Self::AtLeast(_) => "at_least",
+            Self::Domain(_) => "domain",
+            Self::Prefix(_) => "prefix",
+            Self::Matches(_) => "matches",
+            Self::Exists(_) => "exists",
+            Self::Each(_) => "each",
+        }
+    }
+
+    /// Whether a value passes; null is none.
+    pub(super) fn holds(&self, value: Option<&Value>, pass: Pass) -> bool {
+        let value = value.filter(|value| !value.is_null());
+        match (self, value) {
+            (Self::Exists(expected), _) => value.is_some() == *expected,
+            (Self::Each(tests), Some(Value::Array(items))) => {
+                let passes = |item| tests.iter().all(|test| test.holds(Some(item), pass));
+                !items.is_empty() && items.iter().all(passes)
+            }
+            (Self::Each(_), _) | (_, None) => false,
+            (_, Some(value)) => {
+                let mut entries = entries(value).into_iter().peekable();
+                let passes = |entry: &Value| Scalar::of(entry).is_some_and(|scalar| self.accepts(&scalar));
+                match pass {
+                    Pass::Every => entries.peek().is_some() && entries.all(passes),
+                    Pass::Any => entries.any(passes),
+                }
+            }
+        }
+    }
+
+    /// Whether one text, number or truth value passes by itself.
+    fn accepts(&self, scalar: &Scalar) -> bool {
+        match self {
+            Self::Equals(expected) => scalar == expected,
+            Self::In(listed) => listed.contains(scalar),
+            Self::NotIn(excluded) => !excluded.contains(scalar),
+            Self::AtMost(most) => scalar.number().is_some_and(|number| number <= *most),
+            Self::AtLeast(least) => scalar.number().is_some_and(|number| number >= *least),
+            Self::Domain(domains) => scalar.text().is_some_and(|text| domains.reach(text)),
+            Self::Prefix(prefix) => scalar.text().is_some_and(|text| text.starts_with(&**prefix)),
+            Self::Matches(pattern) => scalar.text().is_some_and(|text| pattern.regex.is_match(text)),
+            Self::Exists(_) | Self::Each(_) => false,
+        }
+    }
+
+    /// The first number that fails a bound, to be named beside it.
+    pub(super) fn failing_number(&self, value: &Value) -> Option<Decimal> {
+        let numbers =
+            entries(value).into_iter().filter_map(Scalar::of).filter(|scalar| !self.accepts(scalar));
+        numbers.filter_map(|scalar| scalar.number()).next()
+    }
+
+    /// Whether every value that passes `self` passes `test`, whichever way lists are read.
+    pub(super) fn implies(&self, test: &Self) -> bool {
+        match (self, test) {
+            (premise, Self::Exists(true)) => *premise != Self::Exists(false),
+            (premise, Self::Exists(false)) => *premise == Self::Exists(false),
+            (Self::Each(inner), Self::Each(outer)) => {
+                outer.iter().all(|test| inner.iter().any(|premise| premise.implies(test)))
+            }
+            (Self::Each(inner), test) => inner.iter().any(|premise| premise.implies(test)),
+            (Self::Exists(_), _) | (_, Self::Each(_)) => false,
+            (Self::Equals(value), test) => test.accepts(value),
+            (Self::In(listed), test) => listed.iter().all(|value| test.accepts(value)),
+            (premise, Self::NotIn(excluded)) => !excluded.iter().any(|value| premise.accepts(value)),
+            (Self::AtMost(inner), Self::AtMost(outer)) => inner <= outer,
+            (Self::AtLeast(inner), Self::AtLeast(outer)) => inner >= outer,
+            (Self::Domain(inner), Self::Domain(outer)) => inner.within(outer),
+            (Self::Prefix(inner), Self::Prefix(outer)) => inner.starts_with(&**outer),
+            (Self::Matches(inner), Self::Matches(outer)) => inner == outer,
+            (
+                Self::NotIn(_)
+                | Self::AtMost(_)
+                | Self::AtLeast(_)
+                | Self::Domain(_)
+                | Self::Prefix(_)
+                | Self::Matches(_),
+                _,
+            ) => false,
+        }
+    }
+
+    /// Whether it is plain that no single value passes both.
+    pub(super) fn contradicts(&self, other: &Self) -> bool {
+        let none_of = |listed: &BTreeSet<Scalar>| !listed.iter().any(|value| other.accepts(value));
+        match (self, other) {
+            (Self::Exists(false), other) => *other != Self::Exists(false),
+            (_, Self::Exists(_) | Self::Each(_)) | (Self::Each(_) | Self::Exists(true), _) => false,
+            (Self::Equals(value), other) => !other.accepts(value),
+            (Self::In(listed), _) => none_of(listed),
+            (Self::AtLeast(least), Self::AtMost(most)) => least > most,
+            (
+                Self::NotIn(_)
+                | Self::AtMost(_)
+                | Self::AtLeast(_)
+                | Self::Domain(_)
+                | Self::Prefix(_)
+                | Self::Matches(_),
+                _,
+            ) => false,
+        }
+    }
+}
+
+/// A value, or the entries of a list at any depth.
+fn entries(value: &Value) -> Vec<&Value> {
+    match value {
+        Value::Array(items) => items.iter().flat_map(entries).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => vec![value],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_pattern_matches_a_whole_text() {
+        let pattern: Pattern = "INV-[0-9]{4}|draft".parse().unwrap();
+        let test = ArgumentTest::Matches(pattern);
+        for (value, passes) in [
+            ("INV-0042", true),
+            ("draft", true),
+            ("INV-00421", false),
+            ("xdraft", false),
+            ("draft\n", false),
+            ("x\ndraft", false),
+        ] {
+            assert_eq!(test.holds(Some(&json!(value)), Pass::Every), passes, "{value:?}");
+        }
+        for wrong in ["", "a)|(b", "(", "(a)\\1", "(?=a)b", "a{1000}{1000}", "(?x)a #", &"a".repeat(257)] {
+            assert!(wrong.parse::<Pattern>().is_err(), "{wrong}");
+        }
+        let error = "(".parse::<Pattern>().unwrap_err();
+        assert_eq!(error, "`(` is not a pattern that can be matched: unclosed group");
+        assert_eq!(
+            "a)|(b".parse::<Pattern>().unwrap_err(),
+            "`a)|(b` is not a pattern that can be matched: unopened group"
+        );
+    }
+
+    #[test]
+    fn a_list_stands_for_its_entries() {
+        let test = ArgumentTest::In(["a", "b"].into_iter().map(|text| Scalar::Text(text.into())).collect());
+        for (value, every, any) in [
+            (json!("a"), true, true),
+            (json!(["a", "b"]), true, true),
+            (json!([["a"], ["b", "a"]]), true, true),
+            (json!(["a", "c"]), false, true),
+            (json!(["a", null]), false, true),
+            (json!(["a", {"b": "a"}]), false, true),
+            (json!([]), false, false),
+            (json!([[]]), false, false),
+            (json!({"a": "a"}), false, false),
+            (json!(null), false, false),
+        ] {
+            assert_eq!(test.holds(Some(&value), Pass::Every), every, "{value}");
+            assert_eq!(test.holds(Some(&value), Pass::Any), any, "{value}");
+        }
+        let each = ArgumentTest::Each(vec![test]);
+        for (value, passes) in
+            [(json!("a"), false), (json!([]), false), (json!(["a", "b"]), true), (json!(["a", "c"]), false)]
+        {
+            assert_eq!(each.holds(Some(&value), Pass::Every), passes, "{value}");
+            assert_eq!(each.holds(Some(&value), Pass::Any), passes, "{value}");
+        }
+    }
+
+    fn scalar() -> impl Strategy<Value = Value> {
+        prop::sample::select(vec![
+            json!(1),
+            json!(1.0),
+            json!(2),
+            json!("1"),
+            json!("2.5"),
+            json!("a"),
+            json!("ab"),
+            json!("x.example.com"),
+            json!("example.com"),
+            json!(true),
+            json!(false),
+        ])
+    }
+
+    fn test() -> impl Strategy<Value = ArgumentTest> {
+        let of = |value: &Value| Scalar::of(value).unwrap();
+        let set = move || {
+            prop::collection::vec(scalar(), 1..4).prop_map(move |values| values.iter().map(of).collect())
+        };
+        let number =
+            || prop::sample::select(vec!["1", "2", "2.5"]).prop_map(|text| text.parse::<Decimal>().unwrap());
+        let domain = prop::sample::select(vec!["example.com", "x.example.com"])
+            .prop_map(|text| ArgumentTest::Domain(HostDomains([text.parse().unwrap()].into())));
+        let leaf = prop_oneof![
+            scalar().prop_map(move |value| ArgumentTest::Equals(of(&value))),
+            set().prop_map(ArgumentTest::In),
+            set().prop_map(ArgumentTest::NotIn),
+            number().prop_map(ArgumentTest::AtMost),
+            number().prop_map(ArgumentTest::AtLeast),
+            domain,
+            prop::sample::select(vec!["a", "ab", "x"]).prop_map(|text| ArgumentTest::Prefix(text.into())),
+            prop::sample::select(vec!["a.*", "[0-9.]+"])
+                .prop_map(|text| ArgumentTest::Matches(text.parse().unwrap())),
+            any::<bool>().prop_map(ArgumentTest::Exists),
+        ];
+        leaf.prop_recursive(2, 6, 2, |inner| prop::collection::vec(inner, 1..3).prop_map(ArgumentTest::Each))
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![6 => scalar(), 1 => Just(Value::Null), 1 => Just(json!({}))];
+        leaf.prop_recursive(3, 8, 3, |inner| prop::collection::vec(inner, 0..3).prop_map(Value::from))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn what_follows_is_true_of_every_value(premise in test(), test in test(), values in prop::collection::vec(value(), 24)) {
+            for value in values {
+                for pass in [Pass::Every, Pass::Any] {
+                    let passes = premise.holds(Some(&value), pass);
+                    let follows = premise.implies(&test);
+                    prop_assert!(!(follows && passes) || test.holds(Some(&value), pass), "{value} {pass:?}");
+                }
+                if !value.is_array() {
+                    let both = premise.holds(Some(&value), Pass::Every) && test.holds(Some(&value), Pass::Every);
+                    prop_assert!(!(both && premise.contradicts(&test)), "{value}");
+                }
+            }
+        }
+    }
+}
