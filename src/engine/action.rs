@@ -54,9 +54,9 @@ impl Action {
             arguments: described.arguments.clone(),
             evidence: described.evidence.clone(),
             labels: described.labels.clone(),
+            facts: described.facts.clone(),
             registered: false,
             facts_from: FactsFrom::Described,
-            facts: described.facts.clone(),
         }
     }
 }
@@ -88,9 +88,9 @@ pub fn derive(entry: &CatalogueEntry, described: &Described) -> Result<Action, M
         arguments: described.arguments.clone(),
         evidence: described.evidence.clone(),
         labels: described.labels.clone(),
+        facts: described.facts.clone(),
         registered: true,
         facts_from: FactsFrom::Derived,
-        facts: described.facts.clone(),
     };
     let action = faults.finish(Some(action))?;
     let mut faults = Faults::default();

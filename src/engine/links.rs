@@ -150,7 +150,7 @@ fn scan(text: &str, found: &mut Vec<Link>) {
 /// Punctuation after a link belongs to the sentence.
 fn without_closing(mut body: &[Glyph]) -> &[Glyph] {
     while let Some((last, rest)) = body.split_last() {
-        let closes = matches!(last.character, '.' | '!' | '?' | ':' | '*' | '_' | '~')
+        let closes = matches!(last.character, '.' | '!' | '?' | '*' | '_' | '~')
             || matches!(
                 get_general_category(last.character),
                 Category::FinalPunctuation | Category::InitialPunctuation

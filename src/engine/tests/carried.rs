@@ -197,6 +197,7 @@ fn carry(dice: &mut Dice, action: &mut Action) {
     if !dice.once_in(3) {
         let mut facts = members(dice);
         let mut owners = serde_json::Map::new();
+        let me = principal().to_string();
         for thing in ["o:1", "o:2", "x"] {
             let owner = dice.pick(&[
                 "principal",
@@ -204,7 +205,7 @@ fn carry(dice: &mut Dice, action: &mut Action) {
                 "ann@x.a.example",
                 "someone else",
                 "",
-                &principal().to_string(),
+                &me,
             ]);
             if !owner.is_empty() {
                 owners.insert(thing.to_owned(), json!(owner));

@@ -163,7 +163,7 @@ fn every_fault_of_a_mandate_is_named_where_it_stands() {
         "scopes": ["action:request", "mandate:write", "action:request", "pay"],
         "valid": {"from": "2027-01-01T00:00:00Z", "until": "2026-01-01"},
         "unlisted": "allow",
-        "domains": {},
+        "domains": {"Pay": {}},
         "counterparties": [{"id": "a\u{202e}b"}, {"id": "a"}, {"id": "b", "aliases": ["a"]}],
         "clauses": [
             {"id": "1", "intent": "Pay", "effect": "permit"},
@@ -179,7 +179,6 @@ fn every_fault_of_a_mandate_is_named_where_it_stands() {
     assert_eq!(
         faults(MandateDocument::read(&written)),
         [
-            "/domains: member `domains` is not supported yet",
             "/scopes/2: `action:request` stands twice",
             "/scopes/3: `pay` is not a scope: one of action:request, question:ask, question:answer, mandate:read, \
              mandate:write, decision:read, call:read",
@@ -188,12 +187,14 @@ fn every_fault_of_a_mandate_is_named_where_it_stands() {
             "/unlisted: `allow` found, allowed: escalate, refuse",
             "/counterparties/0/id: `a\\u{202e}b` cannot name a counterparty or resource: it holds U+202E, which does not show",
             "/counterparties/2: `a` already names a counterparty of this list",
+            "/domains/Pay: `Pay` is not an intent pattern: an intent, a prefix such as `payments.*`, or `*`",
             "/clauses/0/id: `1` is not a clause id: a letter, then at most 63 letters, digits, _ and -",
             "/clauses/0/intent: `Pay` is not an intent pattern: an intent, a prefix such as `payments.*`, or `*`",
             "/clauses/0/effect: `permit` found, allowed: allow, escalate, refuse",
             "/clauses/1/otherwise: `otherwise` stands only where `effect` is allow",
-            "/clauses/2/limits: member `limits` is not supported yet",
-            "/clauses/2/whem: unknown member `whem`, allowed: id, title, intent, effect, when, otherwise",
+            "/clauses/2/whem: unknown member `whem`, allowed: id, title, intent, effect, when, limits, otherwise, \
+             approvals, obligation",
+            "/clauses/2/limits: 0 entries, 1 to 16 are allowed",
             "/clauses/3/when/colour: unknown condition `colour`, allowed: amount, counterparty, country, resource, \
              untrusted, arguments, facts, evidence, labels, hours, links, contains",
             "/clauses/3/when/amount: it tests nothing, allowed: at_most, at_least",
@@ -227,13 +228,24 @@ fn a_mandate_needs_its_scopes_and_nothing_else() {
 }
 
 #[test]
-fn what_the_language_defines_and_nobody_evaluates_is_refused() {
-    for member in ["limits", "obligation", "approvals"] {
-        let written = json!([{"id": "A", "intent": "pay", "effect": "escalate", member: {}}]);
-        assert_eq!(
-            faults(CredentialClauses::read(&written)),
-            [format!("/0/{member}: member `{member}` is not supported yet")]
-        );
+fn some_members_stand_only_in_some_clauses() {
+    for (effect, member, value, fault) in [
+        ("escalate", "limits", json!([{"count": 1, "per": "day"}]), "`limits` stand only where `effect` is allow"),
+        (
+            "refuse",
+            "approvals",
+            json!({"count": 1}),
+            "`approvals` stands only where a person may say yes: `effect` is refuse",
+        ),
+        (
+            "escalate",
+            "obligation",
+            json!("Look twice"),
+            "`obligation` stands only in a policy's clauses whose `effect` is escalate",
+        ),
+    ] {
+        let written = json!([{"id": "A", "intent": "pay", "effect": effect, member: value}]);
+        assert_eq!(faults(CredentialClauses::read(&written)), [format!("/0/{member}: {fault}")]);
     }
 }
 
@@ -430,7 +442,7 @@ fn the_schemas_alone_refuse_wrong_shapes() {
     for wrong in [
         json!({}),
         json!({"scopes": ["mandate:write"]}),
-        json!({"scopes": [], "domains": {}}),
+        json!({"scopes": [], "domains": {"pay": {}}}),
         json!({"scopes": [], "valid": {}}),
         json!({"scopes": [], "unlisted": "allow"}),
         mandate(json!({"id": "1", "intent": "pay", "effect": "allow"})),
