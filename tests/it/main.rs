@@ -5,9 +5,13 @@
 //! pages, [`browser`] a real one.
 
 #[cfg(test)]
+mod admission;
+#[cfg(test)]
 mod agent;
 #[cfg(test)]
 mod approval;
+#[cfg(test)]
+mod attention;
 #[cfg(test)]
 mod browser;
 #[cfg(test)]
@@ -35,7 +39,15 @@ mod explain;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod four_eyes;
+#[cfg(test)]
+mod four_eyes_pages;
+#[cfg(test)]
+mod four_eyes_turns;
+#[cfg(test)]
 mod gate;
+#[cfg(test)]
+mod histories;
 #[cfg(test)]
 mod hours;
 #[cfg(test)]
@@ -63,7 +75,11 @@ mod page_forms;
 #[cfg(test)]
 mod page_in_browser;
 #[cfg(test)]
+mod preview;
+#[cfg(test)]
 mod process;
+#[cfg(test)]
+mod reference;
 #[cfg(test)]
 mod schema;
 #[cfg(test)]
@@ -72,6 +88,9 @@ mod scope;
 mod server;
 #[cfg(test)]
 mod session;
+#[cfg(test)]
+#[path = "../shell/mod.rs"]
+mod shell;
 #[cfg(test)]
 mod tamper;
 #[cfg(test)]
