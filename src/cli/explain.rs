@@ -13,7 +13,7 @@ use crate::engine::{
     self, Action, Catalogue, Described, Explanation, MandateDocument, PolicyDocument, Shown, Standing, Used,
     check_labels, read_attested_request,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
 
 /// What the answer rests on beside the files.
