@@ -33,6 +33,8 @@ mod doubt;
 #[cfg(test)]
 mod enforcement;
 #[cfg(test)]
+mod evasion;
+#[cfg(test)]
 mod evidence;
 #[cfg(test)]
 mod explain;
@@ -80,6 +82,8 @@ mod preview;
 mod process;
 #[cfg(test)]
 mod reference;
+#[cfg(test)]
+mod scenarios;
 #[cfg(test)]
 mod schema;
 #[cfg(test)]
