@@ -1,5 +1,6 @@
 //! What can be done: one verb a file, each a short story over the books of one batch.
 
+pub mod again;
 pub mod agent;
 pub mod answer;
 pub mod caller;

@@ -38,6 +38,16 @@ pub(super) fn check(sources: &Sources, options: &MandateCheck, form: Form) -> Re
     }
 }
 
+/// A document of a file, as its reader takes it; a faulty one cannot be read.
+pub(super) fn document<T>(
+    name: &str,
+    read: impl FnOnce(&Value) -> Result<T, Malformed>,
+) -> Result<T, Failure> {
+    let text = read_file(name)?;
+    let value = read_text(&text, Notation::of(&text));
+    value.and_then(|value| read(&value)).map_err(|malformed| Failure::usage(format!("`{name}`: {malformed}")))
+}
+
 pub(super) fn read_file(name: &str) -> Result<Vec<u8>, Failure> {
     let unreadable = |error: io::Error| Failure::usage(format!("`{name}` cannot be read: {error}"));
     let mut text = Vec::new();

@@ -23,6 +23,7 @@ mod compare;
 mod condition;
 mod decide;
 mod document;
+mod explain;
 mod hours;
 mod implies;
 mod labels;
@@ -65,6 +66,7 @@ pub use document::{
     MandateDocument, Obligation, Otherwise, Owner, PolicyDocument, ResourceTest, RuleSet, Unlisted,
     Unregistered, Validity,
 };
+pub use explain::{Explanation, Shown, explain};
 pub use hours::{DaysOfWeek, Hours, Minute};
 pub use labels::{Labels, check_labels};
 pub use ledger::Ledger;

@@ -3,8 +3,10 @@
 mod agents;
 mod body;
 mod calls;
+mod decision_shown;
 mod decisions;
 mod enforcement_points;
+mod explain;
 mod gate;
 mod health;
 mod middleware;
@@ -24,7 +26,8 @@ pub use server::serve;
 
 pub(crate) use body::bytes_up_to;
 pub(crate) use calls::{narrow_to, page_of, receipt_line, start_export};
-pub(crate) use decisions::{give_approval, give_decline, give_resolution, opened, status_at};
+pub(crate) use decision_shown::{opened, status_at};
+pub(crate) use decisions::{give_approval, give_decline, give_resolution};
 pub(crate) use people::start_session;
 pub(crate) use preview::rehearse;
 pub(crate) use request::{Query, attribute, has_leaf, note, path_id};

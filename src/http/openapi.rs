@@ -21,6 +21,10 @@ const PROBLEMS: &[(&str, &str)] = &[
     ("not-found", "There is no such thing, or not for this caller."),
     ("method", "The path exists, but not for this method."),
     ("conflict", "What is there now does not allow it."),
+    (
+        "undecidable",
+        "The receipt records nothing that can be decided again: it is of something else than a call, or its content was erased.",
+    ),
     ("mandate-too-old", "The live mandate is older than `min_mandate_version` asks for."),
     ("stale", "Another version is live than the one named in If-Match."),
     ("precondition-required", "Send If-Match with the version you read."),

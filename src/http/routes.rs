@@ -1,8 +1,8 @@
 //! Every route once: from this table come the server's routing, the OpenAPI document and the tests that walk it.
 
 use super::{
-    Problem, agents, calls, decisions, enforcement_points, gate, health, oauth, openapi, people, preview,
-    terms,
+    Problem, agents, calls, decisions, enforcement_points, explain, gate, health, oauth, openapi, people,
+    preview, terms,
 };
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -102,6 +102,7 @@ routes! {
     get "/v1/credentials/{credential}/calls" Either 200 calls::of_credential, "The calls of one credential", query ["kind", "outcome", "intent", "from", "until", "limit", "cursor"];
     get "/v1/credentials/{credential}/calls/export" Person 200 calls::export, "A copy of one credential's log", query ["format", "from", "until"];
     get "/v1/receipts/{receipt}" Either 200 calls::receipt, "A receipt with its documents and a fresh path";
+    get "/v1/receipts/{receipt}/explain" Either 200 explain::receipt, "Why a recorded call was answered as it was, decided again";
     get "/log/{tenant}/checkpoint" Anyone 200 calls::checkpoint, "The signed head of a tenant's log (C2SP tlog-checkpoint)";
     get "/healthz" Anyone 200 health::alive, "The process runs";
     get "/readyz" Anyone 200 health::ready, "The log can be written and read";

@@ -25,6 +25,7 @@ mod migration;
 pub mod outbox;
 pub mod policy;
 pub mod principal;
+pub mod queue;
 mod read;
 pub mod receipt;
 mod schema;

@@ -25,7 +25,7 @@ enum Expected {
 use Expected::{AsIfItNeverWas, NotFound};
 
 /// Routes that take an id from the caller: method, path as the document writes it, what stands in the body.
-const WALKED: [(&str, &str, Expected); 22] = [
+const WALKED: [(&str, &str, Expected); 23] = [
     ("DELETE", "/v1/agents/{}", NotFound),
     ("DELETE", "/v1/enforcement-points/{}", NotFound),
     ("GET", "/v1/enforcement-points", AsIfItNeverWas),
@@ -39,6 +39,7 @@ const WALKED: [(&str, &str, Expected); 22] = [
     ("POST", "/v1/decisions/{}/resolve", NotFound),
     ("POST", "/v1/effects/{}/outcome", NotFound),
     ("GET", "/v1/receipts/{}", NotFound),
+    ("GET", "/v1/receipts/{}/explain", NotFound),
     ("GET", "/v1/catalogue/{}", NotFound),
     ("GET", "/v1/calls", AsIfItNeverWas),
     ("POST", "/v1/gate/evaluate", AsIfItNeverWas),
@@ -264,9 +265,14 @@ fn may_use(who: &str, method: &str, route: &str) -> bool {
         ("POST", "/v1/effects/{}/outcome") => is_agent || is_point,
         _ if is_point => false,
         (_, "/v1/enforcement-points/{}") => who == "operator",
-        ("GET", "/v1/decisions/{}" | "/v1/receipts/{}" | "/v1/credentials/{}/calls" | "/v1/catalogue/{}") => {
-            true
-        }
+        (
+            "GET",
+            "/v1/decisions/{}"
+            | "/v1/receipts/{}"
+            | "/v1/receipts/{}/explain"
+            | "/v1/credentials/{}/calls"
+            | "/v1/catalogue/{}",
+        ) => true,
         _ => !is_agent,
     }
 }

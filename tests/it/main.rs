@@ -11,6 +11,8 @@ mod agent;
 #[cfg(test)]
 mod approval;
 #[cfg(test)]
+mod attention;
+#[cfg(test)]
 mod browser;
 #[cfg(test)]
 mod call_log;
@@ -31,9 +33,23 @@ mod doubt;
 #[cfg(test)]
 mod enforcement;
 #[cfg(test)]
+mod evasion;
+#[cfg(test)]
 mod evidence;
 #[cfg(test)]
+mod explain;
+#[cfg(test)]
+mod files;
+#[cfg(test)]
+mod four_eyes;
+#[cfg(test)]
+mod four_eyes_pages;
+#[cfg(test)]
+mod four_eyes_turns;
+#[cfg(test)]
 mod gate;
+#[cfg(test)]
+mod histories;
 #[cfg(test)]
 mod hours;
 #[cfg(test)]
@@ -65,6 +81,10 @@ mod preview;
 #[cfg(test)]
 mod process;
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod scenarios;
+#[cfg(test)]
 mod schema;
 #[cfg(test)]
 mod scope;
@@ -72,6 +92,9 @@ mod scope;
 mod server;
 #[cfg(test)]
 mod session;
+#[cfg(test)]
+#[path = "../shell/mod.rs"]
+mod shell;
 #[cfg(test)]
 mod tamper;
 #[cfg(test)]

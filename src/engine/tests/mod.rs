@@ -10,6 +10,7 @@ mod conditions;
 mod decisions;
 mod derivations;
 mod documents;
+mod explanations;
 mod generate;
 mod laws;
 mod ledger;

@@ -6,6 +6,7 @@ mod decision;
 mod decision_page;
 mod draft;
 mod mandate;
+mod people;
 mod queue;
 mod reply;
 mod session;

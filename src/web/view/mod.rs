@@ -4,6 +4,7 @@
 //! whatever an agent or a third party wrote is [`Shown`](crate::web::display::Shown).
 
 mod agents;
+mod bounds;
 mod calls;
 mod clause;
 mod condition;
@@ -11,6 +12,7 @@ mod decision;
 mod draft;
 mod frame;
 mod mandate;
+mod people;
 mod problem;
 mod queue;
 mod scope;
@@ -27,6 +29,7 @@ pub use decision::{
 pub use draft::{Answer, ChangedRow, DraftCheck, Sum};
 pub use frame::{Frame, Section, Tone, Visitor};
 pub use mandate::{Editor, FaultLine, KnownLine, MandatePage, MandateVersionPage, VersionRow};
+pub use people::{Mine, Needed, People, YesLine};
 pub use problem::ProblemPage;
 pub use queue::{EndedRow, OpenRow, QueuePage};
 pub use scope::{ScopeChoice, choices};
