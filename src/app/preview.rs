@@ -17,10 +17,10 @@ impl App {
         proposal: Proposal,
         since: Timestamp,
     ) -> Result<Option<Preview>, StoreError> {
-        let began = clock::now();
-        let begin =
-            self.read(move |connection| Rehearsal::begin(connection, &tenant, proposal, since, began));
-        let Some(mut rehearsal) = begin.await? else { return Ok(None) };
+        let start = clock::now();
+        let first =
+            self.read(move |connection| Rehearsal::begin(connection, &tenant, proposal, since, start));
+        let Some(mut rehearsal) = first.await? else { return Ok(None) };
         loop {
             let (back, more) = self
                 .read(move |connection| {
@@ -29,7 +29,7 @@ impl App {
                 })
                 .await?;
             rehearsal = back;
-            if !more || clock::now().since(began) > PATIENCE {
+            if !more || clock::now().since(start) > PATIENCE {
                 return Ok(Some(rehearsal.finish()));
             }
         }

@@ -1,19 +1,12 @@
 //! A catalogue from a file: as `GET /v1/catalogue` answers it, or as an object of intents with their entries.
 
-use super::output::Failure;
 use crate::domain::{Intent, Malformed};
-use crate::engine::{Catalogue, CatalogueEntry, Notation, read_text};
+use crate::engine::{Catalogue, CatalogueEntry};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Reads the catalogue in the file called `name`.
-pub(super) fn read(text: &[u8], name: &str) -> Result<Catalogue, Failure> {
-    let wrong = |malformed: Malformed| Failure::usage(format!("`{name}` is not a catalogue: {malformed}"));
-    let value = read_text(text, Notation::of(text)).map_err(wrong)?;
-    entries(&value).map_err(wrong)
-}
-
-fn entries(value: &Value) -> Result<Catalogue, Malformed> {
+/// Reads a catalogue in either form.
+pub(super) fn read(value: &Value) -> Result<Catalogue, Malformed> {
     let mut catalogue = Catalogue::default();
     let mut add = |intent: &str, entry: &Value, pointer: String| {
         let intent: Intent = intent.parse().map_err(|detail: String| Malformed::at(&pointer, detail))?;
@@ -29,7 +22,7 @@ fn entries(value: &Value) -> Result<Catalogue, Malformed> {
         return Ok(catalogue);
     }
     let Some(members) = value.as_object() else {
-        return Err(Malformed::whole("an object is expected: `items`, or intents with their entries"));
+        return Err(Malformed::whole("not a catalogue: an object of intents with their entries"));
     };
     for (intent, entry) in members {
         add(intent, entry, format!("/{intent}"))?;
@@ -47,14 +40,14 @@ mod tests {
         let entry = json!({"title": "Refund", "effect": true, "arguments": {"type": "object"}});
         let listed = json!({"version": 3, "items": [{"intent": "pay.refund", "version": 3, "entry": entry}]});
         for value in [listed, json!({"pay.refund": entry})] {
-            let read = entries(&value).unwrap();
-            let names: Vec<&str> = read.entries.keys().map(Intent::as_str).collect();
+            let found = read(&value).unwrap();
+            let names: Vec<&str> = found.entries.keys().map(Intent::as_str).collect();
             assert_eq!(names, ["pay.refund"], "{value}");
         }
         for wrong in
             [json!([]), json!({"Pay": entry}), json!({"pay": {"title": "x"}}), json!({"items": [{}]})]
         {
-            assert!(entries(&wrong).is_err(), "{wrong}");
+            assert!(read(&wrong).is_err(), "{wrong}");
         }
     }
 }

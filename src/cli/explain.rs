@@ -29,7 +29,7 @@ pub(super) fn run(sources: &Sources, options: &MandateExplain, form: Form) -> Re
         None => PolicyDocument::empty(),
     };
     let catalogue = match name("catalogue", options.catalogue.as_deref())? {
-        Some(file) => catalogue::read(&read_file(&file)?, &file)?,
+        Some(file) => document(&file, catalogue::read)?,
         None => Catalogue::default(),
     };
     let at: Option<Timestamp> = sources.parse("at", options.at.as_deref(), str::parse)?;

@@ -25,7 +25,7 @@ const WITHOUT_CATALOGUE: &str = "without --catalogue, whether the intents are re
 pub(super) fn check(sources: &Sources, options: &MandateCheck, form: Form) -> Result<u8, Failure> {
     let text = read_file(&options.file)?;
     let known = sources.parse("catalogue", options.catalogue.as_deref(), |name| Ok(name.to_owned()))?;
-    let known = known.map(|name| catalogue::read(&read_file(&name)?, &name)).transpose()?;
+    let known = known.map(|name| document(&name, catalogue::read)).transpose()?;
     let checked = if sources.switch("policy", options.policy)? {
         policy(&text, known.as_ref())
     } else {
@@ -149,17 +149,17 @@ fn summarise(document: &Value) -> Result<(), Failure> {
 
 fn tabulate(clauses: &Value) -> Result<(), Failure> {
     let cell = |clause: &Value, name: &str| clause.get(name).map_or_else(|| "-".into(), plain);
-    let rows: Vec<Vec<String>> = clauses
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|clause| ["id", "effect", "intent", "when", "otherwise"].map(|name| cell(clause, name)).to_vec())
-        .collect();
+    let clauses = clauses.as_array().map_or(&[][..], Vec::as_slice);
+    let has = |name: &&str| clauses.iter().any(|clause| clause.get(*name).is_some());
+    let mut names = vec!["id", "effect", "intent", "when", "otherwise"];
+    names.extend(["limits", "approvals", "obligation"].into_iter().filter(has));
+    let rows: Vec<Vec<String>> =
+        clauses.iter().map(|clause| names.iter().map(|name| cell(clause, name)).collect()).collect();
     if rows.is_empty() {
-        Ok(())
-    } else {
-        output::table(&["clause", "effect", "intent", "when", "otherwise"], &rows)
+        return Ok(());
     }
+    let titles: Vec<&str> = names.iter().map(|name| if *name == "id" { "clause" } else { *name }).collect();
+    output::table(&titles, &rows)
 }
 
 fn plain(value: &Value) -> String {

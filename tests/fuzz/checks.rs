@@ -59,6 +59,8 @@ fn mandate(value: &Value) {
     assert_eq!(Ok(&document), again.as_ref(), "{written}");
     assert_eq!(compare(&document, &document), Change::Unchanged, "{written}");
     admit_mandate(&document, None, Beside::default(), now());
+    let again = admit_mandate(&document, Some(&document), Beside::default(), now());
+    assert_eq!(again.errors, [], "what is live is kept out: {written}");
 }
 
 fn policy(value: &Value) {
@@ -68,6 +70,11 @@ fn policy(value: &Value) {
     assert_eq!(Ok(&document), again.as_ref(), "{written}");
     assert_eq!(compare_policies(&document, &document), Change::Unchanged, "{written}");
     admit_policy(&document, None, None);
+    assert_eq!(
+        admit_policy(&document, Some(&document), None).errors,
+        [],
+        "what is live is kept out: {written}"
+    );
 }
 
 fn clauses(value: &Value) {

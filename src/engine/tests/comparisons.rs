@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::engine::check::{check_mandate, check_policy};
-use crate::engine::{Change, clauses_within, compare, compare_policies};
+use crate::engine::{Beside, Change, admit_mandate, clauses_within, compare, compare_policies};
 use Change::{Mixed, Narrowed, Unchanged, Widened};
 
 fn base() -> Value {
@@ -366,7 +366,8 @@ fn a_mandate_check_says_what_does_nothing() {
 fn a_check_says_which_conditions_cannot_meet_or_may_not_mean_what_they_say() {
     let clause =
         |effect: &str, when: Value| json!({"id": "A", "intent": "pay", "effect": effect, "when": when});
-    let declared = policy(json!({"labels": {"audience": ["internal", "customer"]}})).labels;
+    let declared = policy(json!({"labels": {"audience": ["internal", "customer"]}}));
+    let beside = Beside { catalogue: None, policy: Some(&declared) };
     for (effect, when, warnings) in [
         (
             "allow",
@@ -428,9 +429,11 @@ fn a_check_says_which_conditions_cannot_meet_or_may_not_mean_what_they_say() {
         if effect == "refuse" || warnings.iter().any(|warning| warning.contains("together")) {
             clauses.push(json!({"id": "B", "intent": "mail", "effect": "allow"}));
         }
-        let found = check_mandate(&terms(json!(clauses)), Some(&declared), now());
-        let found: Vec<_> =
-            found.into_iter().map(|warning| format!("{}: {}", warning.pointer, warning.message)).collect();
+        let said = admit_mandate(&terms(json!(clauses)), None, beside, now());
+        let errors = said.errors.iter().map(|fault| format!("{}: {}", fault.pointer, fault.detail));
+        let warnings_said =
+            said.warnings.iter().map(|warning| format!("{}: {}", warning.pointer, warning.message));
+        let found: Vec<String> = errors.chain(warnings_said).collect();
         let expected: Vec<_> = warnings.iter().map(|warning| format!("/clauses/0{warning}")).collect();
         assert_eq!(found, expected, "{when}");
     }
