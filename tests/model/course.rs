@@ -241,9 +241,9 @@ impl Service {
                 let place = setting.record(world, &answer);
                 let taken = place.map(|place| setting.takes(world, &answer, place)).unwrap_or_default();
                 if later {
-                    state.owed.extend(taken)
+                    state.owed.extend(taken);
                 } else {
-                    world.books.extend(taken)
+                    world.books.extend(taken);
                 }
                 (answer, place)
             }
