@@ -270,7 +270,7 @@ impl ReferenceStateMachine for Reference {
 
 /// A call, mostly under the key that others like it use.
 fn call(body: usize, names: Option<usize>) -> impl Strategy<Value = Event> {
-    let key = prop_oneof![2 => Just(None), 3 => Just(Some(body % 3)), 1 => (0..3_usize).prop_map(Some)];
+    let key = prop_oneof![2 => Just(None), 3 => Just(Some(body)), 1 => (0..7_usize).prop_map(Some)];
     key.prop_map(move |key| Event::Ask(Call { body, key, names }))
 }
 
