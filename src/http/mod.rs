@@ -3,6 +3,7 @@
 mod agents;
 mod body;
 mod calls;
+mod decision_shown;
 mod decisions;
 mod enforcement_points;
 mod explain;
@@ -12,6 +13,7 @@ mod middleware;
 mod oauth;
 mod openapi;
 mod people;
+mod preview;
 mod problem;
 mod request;
 mod routes;
@@ -24,8 +26,10 @@ pub use server::serve;
 
 pub(crate) use body::bytes_up_to;
 pub(crate) use calls::{narrow_to, page_of, receipt_line, start_export};
-pub(crate) use decisions::{give_approval, give_decline, give_resolution, opened, status_at};
+pub(crate) use decision_shown::{opened, status_at};
+pub(crate) use decisions::{give_approval, give_decline, give_resolution};
 pub(crate) use people::start_session;
+pub(crate) use preview::rehearse;
 pub(crate) use request::{Query, attribute, has_leaf, note, path_id};
 pub(crate) use routes::nothing_here;
 pub(crate) use terms::put_document;

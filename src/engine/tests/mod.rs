@@ -2,6 +2,7 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "`json!` literals read best as arguments")]
 
+mod admission;
 mod carried;
 mod cedar;
 mod comparisons;
@@ -12,6 +13,7 @@ mod documents;
 mod explanations;
 mod generate;
 mod laws;
+mod ledger;
 mod limits;
 mod links;
 mod naive;
