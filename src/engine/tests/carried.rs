@@ -199,14 +199,7 @@ fn carry(dice: &mut Dice, action: &mut Action) {
         let mut owners = serde_json::Map::new();
         let me = principal().to_string();
         for thing in ["o:1", "o:2", "x"] {
-            let owner = dice.pick(&[
-                "principal",
-                "p",
-                "ann@x.a.example",
-                "someone else",
-                "",
-                &me,
-            ]);
+            let owner = dice.pick(&["principal", "p", "ann@x.a.example", "someone else", "", &me]);
             if !owner.is_empty() {
                 owners.insert(thing.to_owned(), json!(owner));
             }

@@ -230,7 +230,12 @@ fn a_mandate_needs_its_scopes_and_nothing_else() {
 #[test]
 fn some_members_stand_only_in_some_clauses() {
     for (effect, member, value, fault) in [
-        ("escalate", "limits", json!([{"count": 1, "per": "day"}]), "`limits` stand only where `effect` is allow"),
+        (
+            "escalate",
+            "limits",
+            json!([{"count": 1, "per": "day"}]),
+            "`limits` stand only where `effect` is allow",
+        ),
         (
             "refuse",
             "approvals",
