@@ -105,6 +105,7 @@ pub fn approve(
             return Err(Error::Conflict(format!("decision `{id}` is {status}, no longer open")));
         }
     };
+    withdraw::ask_others(books, &open, &verdict)?;
     let (connection, slug) = books.place();
     approval::insert(connection, slug, id, &given, now)?;
     let mut output = if more == 0 {

@@ -179,14 +179,8 @@ pub(super) fn asked(
 ) -> Result<Asked, Error> {
     let (connection, slug) = books.place();
     let given = approval::of_decision(connection, slug, found.id)?;
-    Ok(Asked {
-        status: found.status,
-        same_request: request_hash.is_none() || found.request_hash == request_hash,
-        expires_at: found.expires_at,
-        approved_until: found.approved_until,
-        principal: found.principal,
-        given,
-    })
+    let same_request = request_hash.is_none() || found.request_hash == request_hash;
+    Ok(Asked { same_request, ..found.asked(given) })
 }
 
 /// What the input document says of the decision a call names.
@@ -329,17 +323,13 @@ fn take_its_course(
             )?;
         }
         (QueueUse::Flood, _) => queue::say_flood(books, call, standing, stored)?,
-        // Asking after a decision by its name is no new ask.
-        (QueueUse::Again(same), _) if call.described.decision.is_none() => {
-            let (connection, slug) = books.place();
-            decision::asked_again(connection, slug, same.id)?;
-        }
+        (QueueUse::Again(same), _) => queue::ask_again(books, call, same, settled.verdict.approvals())?,
         (QueueUse::Uses, _) => {
             if let Some(id) = call.described.decision {
                 queue::use_approval(books, id, stored)?;
             }
         }
-        (QueueUse::None | QueueUse::Open | QueueUse::Again(_), _) => {}
+        (QueueUse::None | QueueUse::Open, _) => {}
     }
     if settled.outcome == Outcome::Allow {
         let taken = &settled.verdict.reservations;

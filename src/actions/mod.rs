@@ -1,5 +1,6 @@
 //! What can be done: one verb a file, each a short story over the books of one batch.
 
+pub mod again;
 pub mod agent;
 pub mod answer;
 pub mod caller;
@@ -14,6 +15,7 @@ pub mod export;
 mod judge;
 pub mod mandate;
 pub mod policy;
+pub mod preview;
 pub mod principal;
 mod queue;
 mod recording;

@@ -11,7 +11,10 @@ use crate::storage::receipt::StoredReceipt;
 use crate::storage::{outbox, principal};
 use std::collections::BTreeSet;
 
-/// Opens an item in the principal's queue, and tells them by mail.
+/// How many people are told of one decision by mail.
+const MOST_TOLD: i64 = 50;
+
+/// Opens an item in the principal's queue, and in those of the people whose yes it takes, and tells them by mail.
 pub(super) fn open(
     books: &mut Books<'_>,
     call: &Call,
@@ -46,12 +49,48 @@ pub(super) fn open(
     };
     let (connection, slug) = books.place();
     decision::insert(connection, slug, &opened)?;
-    if call.mail.enabled
-        && let Some(person) = principal::find(connection, slug, opened.principal)?
-    {
-        let mail =
-            compose::decision_opened(slug, &person, &opened, &call.links.page(id)).map_err(Error::Store)?;
-        outbox::insert(connection, &mail, now)?;
+    tell(books, call, &opened)
+}
+
+/// Counts one more ask of what waits, and puts it before whoever's yes it takes by now.
+pub(super) fn ask_again(
+    books: &mut Books<'_>,
+    call: &Call,
+    same: &Decision,
+    approvals: BTreeSet<Approvals>,
+) -> Result<(), Error> {
+    let (connection, slug) = books.place();
+    // Asking after a decision by its name is no new ask.
+    if call.described.decision.is_none() {
+        decision::asked_again(connection, slug, same.id)?;
+    }
+    if same.status == DecisionStatus::Open && same.asked_for() != approvals {
+        decision::ask_for(connection, slug, same.id, &approvals)?;
+        tell(books, call, &Decision { approvals, ..same.clone() })?;
+    }
+    Ok(())
+}
+
+/// Tells by mail whose queue it is in and who was not told yet: its principal, then who holds a role that is asked
+/// for.
+fn tell(books: &mut Books<'_>, call: &Call, waiting: &Decision) -> Result<(), Error> {
+    if !call.mail.enabled {
+        return Ok(());
+    }
+    let at = books.now();
+    let (connection, slug) = books.place();
+    let Some(owner) = principal::find(connection, slug, waiting.principal)? else { return Ok(()) };
+    let roles = waiting.approvals.iter().flat_map(|approvals| approvals.roles.iter().copied()).collect();
+    let holders = principal::holding(connection, slug, &roles, MOST_TOLD)?;
+    let people = std::iter::once(&owner).chain(holders.iter().filter(|person| person.id != owner.id));
+    let url = call.links.page(waiting.id);
+    let mut mails = Vec::new();
+    for person in people.take(usize::try_from(MOST_TOLD).unwrap_or(0)) {
+        mails.push(compose::decision_opened(slug, person, &owner, waiting, &url).map_err(Error::Store)?);
+    }
+    let written = outbox::written(connection, slug, mails.iter().map(|mail| mail.id.clone()))?;
+    for mail in mails.iter().filter(|mail| !written.contains(&mail.id)) {
+        outbox::insert(connection, mail, at)?;
     }
     Ok(())
 }
@@ -63,10 +102,11 @@ pub(super) fn say_flood(
     standing: &Standing,
     stored: &StoredReceipt,
 ) -> Result<(), Error> {
+    let now = books.now();
     let (connection, slug) = books.place();
     match decision::open_attention(connection, slug, standing.agent.id)? {
-        Some(there) => Ok(decision::asked_again(connection, slug, there.id)?),
-        None => {
+        Some(there) if now < there.expires_at => Ok(decision::asked_again(connection, slug, there.id)?),
+        Some(_) | None => {
             let id = books.new_id(DecisionId::new);
             open(books, call, standing, stored, (id, DecisionKind::Attention), None, BTreeSet::new())
         }

@@ -12,7 +12,6 @@ use crate::evidence::receipt::Kind;
 use crate::storage::approval;
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Turn};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
 /// What the gate would say now to the call behind a decision.
 pub(super) enum Reconsidered {
@@ -105,24 +104,33 @@ fn withdraw_where_due(
             | DecisionStatus::Resolved => None,
         };
         match step::after_narrowing(&asked, || now_said.as_ref().map(|verdict| verdict.outcome)) {
-            AfterChange::Stays => ask_others(books, pending, now_said.as_ref())?,
+            AfterChange::Stays => {}
             AfterChange::AsksAgain => {
                 let (connection, slug) = books.place();
                 approval::forget(connection, slug, pending.id)?;
-                ask_others(books, pending, now_said.as_ref())?;
+                let reason = format!("{reason}: whoever said yes is asked again");
+                end(books, pending, Kind::DecisionWithdraw, DecisionStatus::Open, &reason)?;
             }
-            AfterChange::Withdrawn => withdraw(books, pending, reason)?,
+            AfterChange::Withdrawn => {
+                withdraw(books, pending, reason)?;
+                continue;
+            }
+        }
+        if let Some(verdict) = now_said {
+            ask_others(books, pending, &verdict)?;
         }
     }
     Ok(())
 }
 
 /// Puts an open decision before those whose yes it takes now, if that has changed.
-fn ask_others(books: &mut Books<'_>, pending: &Decision, verdict: Option<&Verdict>) -> Result<(), Error> {
-    let Some(asked_for) = verdict.map(Verdict::approvals) else { return Ok(()) };
-    let own = BTreeSet::from([Approvals::own()]);
-    let before = if pending.approvals.is_empty() { &own } else { &pending.approvals };
-    if asked_for != *before {
+pub(super) fn ask_others(books: &mut Books<'_>, pending: &Decision, verdict: &Verdict) -> Result<(), Error> {
+    let mut asked_for = verdict.approvals();
+    if asked_for.is_empty() {
+        // It would now be allowed, and the yes may still be used: the principal's is enough.
+        asked_for.insert(Approvals::own());
+    }
+    if asked_for != pending.asked_for() {
         let (connection, slug) = books.place();
         decision::ask_for(connection, slug, pending.id, &asked_for)?;
     }
@@ -158,7 +166,7 @@ pub(super) fn withdraw(
     end(books, decision, Kind::DecisionWithdraw, DecisionStatus::Withdrawn, reason)
 }
 
-/// Records that a decision ended without a person.
+/// Records what became of a decision without a person.
 pub(super) fn end(
     books: &mut Books<'_>,
     decision: &Decision,

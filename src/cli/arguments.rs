@@ -178,6 +178,10 @@ pub(super) struct Verify {
 pub(super) enum MandateCommand {
     /// Check a mandate: exit 0 if it can go live, 1 if not, 2 if unreadable
     Check(MandateCheck),
+    /// Say what a mandate answers to a request, and why: exit 0 for allow, 3 for escalate, 4 for refuse, 2 if unreadable
+    Explain(MandateExplain),
+    /// Say what a new version changes, and whether it is narrower: exit 0, or 2 if unreadable
+    Diff(MandateDiff),
 }
 
 #[derive(Debug, Args)]
@@ -188,6 +192,41 @@ pub(super) struct MandateCheck {
     /// The file holds a policy
     #[arg(long)]
     pub(super) policy: bool,
+    /// The catalogue it is checked beside: what GET /v1/catalogue answers, or intents with their entries
+    #[arg(long, value_name = "FILE")]
+    pub(super) catalogue: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct MandateExplain {
+    /// The mandate as YAML or JSON; - is standard input
+    #[arg(value_name = "FILE")]
+    pub(super) file: String,
+    /// The request as an agent puts it to the gate, or an enforcement point with `facts`
+    #[arg(value_name = "REQUEST")]
+    pub(super) request: String,
+    /// The tenant's policy [default: one that says nothing]
+    #[arg(long, value_name = "FILE")]
+    pub(super) policy: Option<String>,
+    /// The catalogue: intents with their entries, or what GET /v1/catalogue answers [default: empty]
+    #[arg(long, value_name = "FILE")]
+    pub(super) catalogue: Option<String>,
+    /// For which instant [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub(super) at: Option<String>,
+    /// The agent's kind: acting, reading or answering [default: acting]
+    #[arg(long, value_name = "KIND")]
+    pub(super) kind: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct MandateDiff {
+    /// The old version as YAML or JSON
+    #[arg(value_name = "OLD")]
+    pub(super) old: String,
+    /// The new version as YAML or JSON
+    #[arg(value_name = "NEW")]
+    pub(super) new: String,
 }
 
 #[derive(Debug, Subcommand)]

@@ -7,8 +7,11 @@
 //! ```
 
 mod arguments;
+mod catalogue;
 mod config;
 mod demo;
+mod diff;
+mod explain;
 mod export;
 mod keys;
 mod logging;
@@ -28,7 +31,7 @@ use output::{Failure, Form};
 use std::process::ExitCode;
 
 /// Runs the command that was typed: 0 when it did what it says, 1 when something is not so, 2 when what was asked
-/// cannot be understood or read.
+/// cannot be understood or read; `mandate explain` ends with 3 or 4 where the answer is no allow.
 pub fn run() -> ExitCode {
     let arguments = Arguments::parse();
     let status = match dispatch(&arguments) {
@@ -59,6 +62,8 @@ fn dispatch(arguments: &Arguments) -> Result<u8, Failure> {
         Command::Export(options) => export::run(&sources, options, form),
         Command::Verify(options) => verify::run(&sources, options, form),
         Command::Mandate(MandateCommand::Check(options)) => mandate::check(&sources, options, form),
+        Command::Mandate(MandateCommand::Explain(options)) => explain::run(&sources, options, form),
+        Command::Mandate(MandateCommand::Diff(options)) => diff::run(options, form),
         Command::Keys(KeysCommand::List(options)) => keys::list(&sources, options, form),
     }
 }

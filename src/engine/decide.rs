@@ -248,14 +248,10 @@ pub(super) fn unregistered(policy: &PolicyDocument, action: &Action) -> Option<F
 ///
 /// Where the country is more than the agent's word, one set for each country that is certain; otherwise
 /// every set that some country could have selected, so that naming another country never helps.
-fn applicable<'a>(standing: &Standing<'a>, action: &Action) -> Vec<&'a RuleSet> {
+pub(super) fn applicable<'a>(standing: &Standing<'a>, action: &Action) -> Vec<&'a RuleSet> {
     let policy = standing.policy;
-    let stated = match action.facts_from {
-        FactsFrom::Derived | FactsFrom::Attested => action.country,
-        FactsFrom::Described => None,
-    };
     let mut countries: BTreeSet<Option<Country>> =
-        stated.into_iter().chain(standing.country_fixed).map(Some).collect();
+        certain_countries(standing, action).into_iter().map(Some).collect();
     if countries.is_empty() {
         countries.insert(None);
         countries.extend(policy.rule_sets.iter().map(|set| set.applies.country));
@@ -267,6 +263,16 @@ fn applicable<'a>(standing: &Standing<'a>, action: &Action) -> Vec<&'a RuleSet> 
         }
     }
     sets
+}
+
+/// The countries that are more than the agent's word: where the action was seen to take effect, and what the
+/// credential is fixed to.
+pub(super) fn certain_countries(standing: &Standing<'_>, action: &Action) -> BTreeSet<Country> {
+    let seen = match action.facts_from {
+        FactsFrom::Derived | FactsFrom::Attested => action.country,
+        FactsFrom::Described => None,
+    };
+    seen.into_iter().chain(standing.country_fixed).collect()
 }
 
 impl PolicyDocument {

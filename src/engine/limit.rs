@@ -304,7 +304,7 @@ impl Used {
     }
 
     /// What a look showed; everything, if nobody looked.
-    fn of(&self, look: &BookUse) -> u64 {
+    pub(super) fn of(&self, look: &BookUse) -> u64 {
         self.0.get(&(look.book.to_string(), look.since)).copied().unwrap_or(u64::MAX)
     }
 }
@@ -341,7 +341,8 @@ impl Metered<'_> {
         })
     }
 
-    fn fits(&self, limit: &Limit, used: u64) -> Result<(), Reason> {
+    /// Whether one limit has room beside what one of its books holds.
+    pub(super) fn fits(&self, limit: &Limit, used: u64) -> Result<(), Reason> {
         match limit.bound {
             Bound::Total { most, per } => {
                 let asked = self.amount(most)?;
@@ -376,7 +377,8 @@ impl Metered<'_> {
         }
     }
 
-    fn since(&self, limit: &Limit) -> Option<Timestamp> {
+    /// The first instant that counts for a limit; `None` is ever.
+    pub(super) fn since(&self, limit: &Limit) -> Option<Timestamp> {
         match limit.bound {
             Bound::Total { per, .. } | Bound::Count { per, .. } => Some(per.since(self.now, self.zone)),
             Bound::Once => None,
@@ -393,7 +395,7 @@ impl Metered<'_> {
     }
 
     /// The books of one limit: one, or one for each counterparty.
-    fn books(&self, clause: &Clause, limit: &Limit) -> Result<Vec<Book>, Reason> {
+    pub(super) fn books(&self, clause: &Clause, limit: &Limit) -> Result<Vec<Book>, Reason> {
         let counts = match limit.bound {
             Bound::Total { most, .. } => Counted::Amounts(self.amount(most)?.currency()),
             Bound::Count { .. } | Bound::Once => Counted::Uses,

@@ -15,6 +15,7 @@
 //! matters.
 
 mod action;
+mod admission;
 mod argument;
 mod catalogue;
 mod check;
@@ -22,9 +23,11 @@ mod compare;
 mod condition;
 mod decide;
 mod document;
+mod explain;
 mod hours;
 mod implies;
 mod labels;
+mod ledger;
 mod limit;
 mod links;
 mod node;
@@ -50,9 +53,10 @@ mod write;
 mod write_condition;
 
 pub use action::{Action, derive};
+pub use admission::{Admission, Beside, admit_mandate, admit_policy};
 pub use argument::{ArgumentTest, Pattern, Scalar};
 pub use catalogue::{Catalogue, CatalogueEntry, OutcomeFrom, Place, Places};
-pub use check::{Warning, check_mandate, check_policy};
+pub use check::Warning;
 pub use compare::{Change, clauses_within, compare, compare_clauses, compare_policies};
 pub use condition::KnownCounterparties;
 pub use decide::{CredentialTerms, Standing, Verdict, decide, effective_scopes, looks, permit_with_approval};
@@ -62,8 +66,10 @@ pub use document::{
     MandateDocument, Obligation, Otherwise, Owner, PolicyDocument, ResourceTest, RuleSet, Unlisted,
     Unregistered, Validity,
 };
+pub use explain::{Explanation, Shown, explain};
 pub use hours::{DaysOfWeek, Hours, Minute};
 pub use labels::{Labels, check_labels};
+pub use ledger::Ledger;
 pub use limit::{Book, BookName, BookOwner, BookUse, Bound, Counted, Each, Limit, Period, Reservation, Used};
 pub use pointer::Pointer;
 pub use protected::Literal;

@@ -250,11 +250,16 @@ fn worth(asked: &Asked, verdict: &Verdict, now: Timestamp) -> Worth {
 
 /// Whether every yes that is asked for is there.
 pub fn is_enough(asked_for: &BTreeSet<Approvals>, asked: &Asked) -> bool {
-    asked_for.iter().all(|approvals| missing(approvals, asked) == 0)
+    more(asked_for, asked) == 0
+}
+
+/// How many more people's yes is needed at least.
+pub fn more(asked_for: &BTreeSet<Approvals>, asked: &Asked) -> usize {
+    asked_for.iter().map(|approvals| missing(approvals, asked)).max().unwrap_or(0)
 }
 
 /// How many more people one requirement takes.
-fn missing(approvals: &Approvals, asked: &Asked) -> usize {
+pub fn missing(approvals: &Approvals, asked: &Asked) -> usize {
     let people: BTreeSet<PrincipalId> = asked
         .given
         .iter()
@@ -321,7 +326,7 @@ pub fn approve(asked: &Asked, verdict: &Verdict, person: Given, now: Timestamp) 
     }
     let mut with_this = asked.clone();
     with_this.given.push(person);
-    match asked_for.iter().map(|approvals| missing(approvals, &with_this)).max().unwrap_or(0) {
+    match more(&asked_for, &with_this) {
         0 => Yes::Completes,
         more => Yes::Counts { more },
     }

@@ -10,7 +10,7 @@ use crate::domain::{CredentialId, Outcome, Timestamp};
 #[derive(Clone, Copy)]
 pub(super) struct Terms<'a> {
     pub(super) source: Source,
-    owner: BookOwner,
+    pub(super) owner: BookOwner,
     pub(super) clauses: &'a [Clause],
     /// `None` passes: nothing found, nothing said.
     unlisted: Option<(Outcome, ServiceClause)>,

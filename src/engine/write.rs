@@ -106,7 +106,8 @@ fn clauses(clauses: &[Clause]) -> Value {
     clauses.iter().map(clause).collect()
 }
 
-fn clause(clause: &Clause) -> Value {
+/// One clause as documents write it.
+pub(super) fn clause(clause: &Clause) -> Value {
     let mut object = Map::new();
     put(&mut object, "id", json!(clause.id.as_str()));
     if let Some(title) = &clause.title {
@@ -138,7 +139,8 @@ fn clause(clause: &Clause) -> Value {
     Value::Object(object)
 }
 
-fn limit(limit: &Limit) -> Value {
+/// One limit as documents write it.
+pub(super) fn limit(limit: &Limit) -> Value {
     let mut object = Map::new();
     match limit.bound {
         Bound::Total { most, per } => {

@@ -7,10 +7,10 @@ use crate::app::export::{self, Asked, Format, line_json};
 use crate::app::tree::Tree;
 use crate::app::{App, Caller};
 use crate::domain::{CredentialId, ReceiptId, Scope, TenantSlug};
-use crate::storage::StoreError;
 use crate::storage::access::{self, Access};
 use crate::storage::credential::{self, Credential};
 use crate::storage::receipt::{self, Filter, StoredReceipt};
+use crate::storage::{AnyConnection, StoreError};
 use actix_web::http::header;
 use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -302,23 +302,29 @@ pub(crate) async fn receipt_line(app: &App, caller: Caller, id: &str) -> Result<
     let tenant = caller.tenant().clone();
     let found = app
         .read(move |connection| {
-            let Some(stored) = receipt::find(connection, &tenant, id.log_index())? else { return Ok(None) };
-            let readable = stored.body.id == id
-                && match &caller {
-                    Caller::Person(person) => {
-                        person.sees_tenant() || stored.body.principal == Some(person.id)
-                    }
-                    Caller::Agent(agent) => stored.body.agent == Some(agent.presented.agent),
-                };
-            if !readable {
-                return Ok(None);
-            }
+            let Some(stored) = readable(connection, &caller, id)? else { return Ok(None) };
             let Some(mut tree) = Tree::now(connection, &tenant)? else { return Ok(None) };
             let receipt = tree.receipt(connection, &stored)?;
             line_json(&stored, receipt).map(Some)
         })
         .await?;
     found.ok_or_else(|| Problem::not_found("receipt"))
+}
+
+/// A receipt, if the caller may read it: their own, for compliance the tenant's.
+pub(super) fn readable(
+    connection: &mut AnyConnection,
+    caller: &Caller,
+    id: ReceiptId,
+) -> Result<Option<StoredReceipt>, StoreError> {
+    let stored = receipt::find(connection, caller.tenant(), id.log_index())?;
+    Ok(stored.filter(|stored| {
+        stored.body.id == id
+            && match caller {
+                Caller::Person(person) => person.sees_tenant() || stored.body.principal == Some(person.id),
+                Caller::Agent(agent) => stored.body.agent == Some(agent.presented.agent),
+            }
+    }))
 }
 
 /// The newest signed checkpoint of a tenant's log: public.

@@ -1,5 +1,6 @@
 //! The queue, and what became of effects.
 
+use super::decision_shown::{Shown, shown, status_at};
 use super::request::{self, Query, has_leaf, path_id};
 use super::{Problem, body};
 use crate::actions::caller::Person;
@@ -7,11 +8,11 @@ use crate::actions::decision::{self as act, Approved, Decided};
 use crate::actions::effect::{self as act_effect, Report, Reporter};
 use crate::app::{App, Caller};
 use crate::committer::{Sealed, clock};
-use crate::domain::{DecisionId, Duration, EffectId, Hash, Label, Malformed, Scope, TenantSlug, Timestamp};
+use crate::domain::{DecisionId, Duration, EffectId, Hash, Label, Malformed, Scope, TenantSlug};
 use crate::engine::{Clause, CredentialClauses};
-use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Whose};
+use crate::storage::decision::{self, Decision, DecisionStatus};
 use crate::storage::effect::{Effect, EffectStatus};
-use crate::storage::receipt::{self, StoredReceipt};
+use crate::storage::queue::{self, Part, Whose};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Map, Value, json};
 use std::time::Duration as Wait;
@@ -42,7 +43,7 @@ pub(super) async fn get(
         drop(tokio::time::timeout_at(look_again, changes.changed()).await);
         found = find(&app, &caller, id).await?;
     }
-    Ok(HttpResponse::Ok().json(described(&app, caller.tenant(), &found).await?))
+    Ok(HttpResponse::Ok().json(shown(&app, caller.tenant(), found).await?))
 }
 
 /// Who may read decisions: the person whose queue it is, or an agent its own.
@@ -75,64 +76,16 @@ pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> Result<Ht
         Caller::Agent(agent) => Whose::Agent(agent.presented.agent),
     };
     let tenant = caller.tenant().clone();
-    let (found, receipts) = app
+    let shown = app
         .read(move |connection| {
-            let found = decision::page(connection, &tenant, whose, status, before.as_deref(), limit)?;
-            let receipts = receipt::find_many(connection, &tenant, found.iter().map(|one| one.log_index))?;
-            Ok((found, receipts))
+            let part = Part { status, before: before.as_deref() };
+            let found = queue::page(connection, &tenant, whose, part, limit)?;
+            Shown::all(connection, &tenant, found)
         })
         .await?;
-    let cursor = found.last().map(|last| last.id.to_string());
-    let items: Vec<Value> =
-        found.iter().map(|one| describe(&app, one, receipts.get(&one.log_index))).collect();
+    let cursor = shown.last().map(|last| last.decision.id.to_string());
+    let items: Vec<Value> = shown.iter().map(|one| one.to_json(&app)).collect();
     Ok(super::page(&items, cursor, limit))
-}
-
-/// A decision as the wire shows it, with the call behind it while its content exists.
-async fn described(app: &App, tenant: &TenantSlug, found: &Decision) -> Result<Value, Problem> {
-    let (slug, index) = (tenant.clone(), found.log_index);
-    let stored = app.read(move |connection| receipt::find(connection, &slug, index)).await?;
-    Ok(describe(app, found, stored.as_ref()))
-}
-
-fn describe(app: &App, found: &Decision, stored: Option<&StoredReceipt>) -> Value {
-    let mut described = Map::new();
-    let status = status_at(found, clock::now());
-    for (name, value) in [
-        ("id", json!(found.id)),
-        ("kind", json!(found.kind.as_str())),
-        ("status", json!(status.as_str())),
-        ("intent", json!(found.intent)),
-        ("principal", json!(found.principal)),
-        ("agent", json!(found.agent)),
-        ("credential", json!(found.credential)),
-        ("input_hash", json!(found.input_hash)),
-        ("opened_at", json!(found.opened_at)),
-        ("expires_at", json!(found.expires_at)),
-        ("decided_at", json!(found.decided_at)),
-        ("decided_by", json!(found.decided_by)),
-        ("approved_until", json!(found.approved_until)),
-        ("reason", json!(found.reason)),
-        ("effect", json!(found.effect)),
-        ("url", json!(app.links.page(found.id))),
-    ] {
-        if !value.is_null() {
-            described.insert(name.to_owned(), value);
-        }
-    }
-    if let Some(stored) = stored {
-        described.insert("receipt".into(), json!(stored.body.id));
-        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
-        let (input, output) = (read(&stored.input), read(&stored.output));
-        let content = stored.content.as_deref().map(read).unwrap_or_default();
-        described.insert("asked".into(), opened(&input, &content));
-        for name in ["reason", "clauses"] {
-            if let Some(value) = output.get(name) {
-                described.insert(format!("escalated_{name}"), value.clone());
-            }
-        }
-    }
-    Value::Object(described)
 }
 
 /// A decision a person just ended, with the receipt of that act.
@@ -142,47 +95,9 @@ async fn ended<T>(
     sealed: &Sealed<T>,
     decided: &Decided,
 ) -> Result<Value, Problem> {
-    let mut answer = described(app, tenant, &decided.decision).await?;
+    let mut answer = shown(app, tenant, decided.decision.clone()).await?;
     super::insert(&mut answer, "decision_receipt", super::receipt(sealed, &decided.stored));
     Ok(answer)
-}
-
-/// A decision's status at an instant: what time has ended is ended, also before it is recorded.
-pub(crate) fn status_at(found: &Decision, now: Timestamp) -> DecisionStatus {
-    match found.status {
-        DecisionStatus::Open if found.kind != DecisionKind::Effect && found.expires_at <= now => {
-            DecisionStatus::Expired
-        }
-        DecisionStatus::Approved if found.approved_until.is_some_and(|until| until <= now) => {
-            DecisionStatus::Expired
-        }
-        status @ (DecisionStatus::Open
-        | DecisionStatus::Approved
-        | DecisionStatus::Declined
-        | DecisionStatus::Expired
-        | DecisionStatus::Withdrawn
-        | DecisionStatus::Used
-        | DecisionStatus::Resolved) => status,
-    }
-}
-
-/// The request behind a decision, with what its commitments open to.
-pub(crate) fn opened(input: &Value, content: &Value) -> Value {
-    let mut asked = Map::new();
-    for part in ["request", "facts"] {
-        let Some(members) = input.get(part).and_then(Value::as_object) else { continue };
-        let mut shown = Map::new();
-        for (name, value) in members {
-            let opening = content.get(format!("/input/{part}/{name}")).and_then(|entry| entry.get("value"));
-            match (value.get("commitment"), opening) {
-                (Some(_), Some(opening)) => shown.insert(name.clone(), opening.clone()),
-                (Some(_), None) => shown.insert(name.clone(), json!({"erased": true})),
-                (None, _) => shown.insert(name.clone(), value.clone()),
-            };
-        }
-        asked.insert(part.to_owned(), Value::Object(shown));
-    }
-    Value::Object(asked)
 }
 
 /// Gives the person's yes.

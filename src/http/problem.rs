@@ -1,6 +1,7 @@
 //! Everything that is not an answer, as problem details (RFC 9457): the one place where errors become responses.
 
 use crate::actions::Error;
+use crate::actions::again::Undecidable;
 use crate::app::{CallerError, TooMany};
 use crate::committer::{Life, Unavailable};
 use crate::crypto::password::Busy;
@@ -294,6 +295,13 @@ impl From<Error> for Problem {
             .with("live_version", json!(live)),
             Error::Store(error) => error.into(),
         }
+    }
+}
+
+impl From<Undecidable> for Problem {
+    fn from(why: Undecidable) -> Self {
+        let title = "Nothing to decide again";
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "undecidable", title, why.to_string())
     }
 }
 

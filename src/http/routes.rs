@@ -1,7 +1,8 @@
 //! Every route once: from this table come the server's routing, the OpenAPI document and the tests that walk it.
 
 use super::{
-    Problem, agents, calls, decisions, enforcement_points, gate, health, oauth, openapi, people, terms,
+    Problem, agents, calls, decisions, enforcement_points, explain, gate, health, oauth, openapi, people,
+    preview, terms,
 };
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -70,10 +71,12 @@ routes! {
     put "/v1/mandate" Person 200 terms::put_mandate, "Put a version of the mandate live", body "Mandate";
     get "/v1/mandate/versions" Either 200 terms::mandate_versions, "Versions of the mandate, newest first", query ["limit", "cursor"];
     get "/v1/mandate/versions/{version}" Either 200 terms::mandate_version, "One version of the mandate";
+    post "/v1/mandate/preview" Person 200 preview::mandate, "What a draft of the mandate would have answered to past calls", body "MandatePreview";
     get "/v1/policy" Person 200 terms::get_policy, "The live policy";
     put "/v1/policy" Operator 200 terms::put_policy, "Put a version of the policy live", body "Policy";
     get "/v1/policy/versions" Person 200 terms::policy_versions, "Versions of the policy, newest first", query ["limit", "cursor"];
     get "/v1/policy/versions/{version}" Person 200 terms::policy_version, "One version of the policy";
+    post "/v1/policy/preview" Operator 200 preview::policy, "What a draft of the policy would have answered to past calls", body "PolicyPreview";
     get "/v1/catalogue" Either 200 terms::get_catalogue, "The catalogue of intents";
     get "/v1/catalogue/{intent}" Either 200 terms::get_entry, "What the catalogue says of one intent";
     put "/v1/catalogue/{intent}" Operator 200 terms::put_entry, "Register an intent", body "CatalogueEntry";
@@ -99,6 +102,7 @@ routes! {
     get "/v1/credentials/{credential}/calls" Either 200 calls::of_credential, "The calls of one credential", query ["kind", "outcome", "intent", "from", "until", "limit", "cursor"];
     get "/v1/credentials/{credential}/calls/export" Person 200 calls::export, "A copy of one credential's log", query ["format", "from", "until"];
     get "/v1/receipts/{receipt}" Either 200 calls::receipt, "A receipt with its documents and a fresh path";
+    get "/v1/receipts/{receipt}/explain" Either 200 explain::receipt, "Why a recorded call was answered as it was, decided again";
     get "/log/{tenant}/checkpoint" Anyone 200 calls::checkpoint, "The signed head of a tenant's log (C2SP tlog-checkpoint)";
     get "/healthz" Anyone 200 health::alive, "The process runs";
     get "/readyz" Anyone 200 health::ready, "The log can be written and read";

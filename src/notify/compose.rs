@@ -1,6 +1,8 @@
 //! Writes the mails that tell people what waits for them; none of them can decide anything.
 
 use crate::domain::{TenantSlug, Timestamp};
+use crate::engine::Approvals;
+use crate::engine::step::counts;
 use crate::storage::StoreError;
 use crate::storage::decision::{Decision, DecisionKind};
 use crate::storage::outbox::Mail;
@@ -15,7 +17,8 @@ pub struct MailSettings {
     pub enabled: bool,
 }
 
-/// The mail that says a decision waits: what for, until when, and where. `url` is the decision's page.
+/// The mail that says a decision waits: what for, until when, and where. `owner` is whose agent asks, `person` whom
+/// the mail is for; `url` is the decision's page.
 ///
 /// The subject and the texts hold nothing an agent wrote but the intent, whose grammar is ASCII.
 ///
@@ -24,31 +27,28 @@ pub struct MailSettings {
 pub fn decision_opened(
     tenant: &TenantSlug,
     person: &Principal,
+    owner: &Principal,
     decision: &Decision,
     url: &str,
 ) -> Result<Mail, StoreError> {
+    let counts_here = |approvals: &Approvals| counts(approvals, decision.principal, person.id, person.roles);
     let words = Words {
         tenant: tenant.as_str(),
         name: person.name.as_str(),
+        owner: (person.id != owner.id).then_some(owner.name.as_str()),
         intent: decision.intent.as_str(),
-        is_effect: match decision.kind {
-            DecisionKind::Action => false,
-            DecisionKind::Effect => true,
-            DecisionKind::Attention => false,
-        },
-        is_attention: match decision.kind {
-            DecisionKind::Attention => true,
-            DecisionKind::Action | DecisionKind::Effect => false,
-        },
+        about: decision.kind,
+        is_shared: decision.takes_others(),
+        counts: decision.asked_for().iter().any(counts_here),
         expires: minute(decision.expires_at),
         decision: decision.id.to_string(),
         url,
     };
     Ok(Mail {
         tenant: tenant.clone(),
-        id: format!("{}.opened", decision.id),
+        id: format!("{}.opened.{}", decision.id, person.id),
         recipient: person.email.clone(),
-        subject: write(&DecisionOpenedSubject { intent: words.intent })?,
+        subject: write(&DecisionOpenedSubject { words: &words })?,
         text: write(&DecisionOpenedText { words: &words })?,
         html: write(&DecisionOpenedHtml { words: &words })?,
         attempts: 0,
@@ -59,18 +59,33 @@ pub fn decision_opened(
 struct Words<'a> {
     tenant: &'a str,
     name: &'a str,
+    /// Whose agent asks, where it is not the reader's.
+    owner: Option<&'a str>,
     intent: &'a str,
-    is_effect: bool,
-    is_attention: bool,
+    about: DecisionKind,
+    /// Whether it takes more than its principal's yes.
+    is_shared: bool,
+    /// Whether the reader's yes is one of those it takes.
+    counts: bool,
     expires: String,
     decision: String,
     url: &'a str,
 }
 
+impl Words<'_> {
+    fn is_effect(&self) -> bool {
+        self.about == DecisionKind::Effect
+    }
+
+    fn is_attention(&self) -> bool {
+        self.about == DecisionKind::Attention
+    }
+}
+
 #[derive(Template)]
 #[template(path = "mail/decision_opened.subject", escape = "none")]
 struct DecisionOpenedSubject<'a> {
-    intent: &'a str,
+    words: &'a Words<'a>,
 }
 
 #[derive(Template)]
@@ -98,26 +113,42 @@ fn minute(at: Timestamp) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{AgentId, CredentialId, DecisionId, Hash, PrincipalId, Roles};
+    use crate::domain::{AgentId, CredentialId, DecisionId, Hash, PrincipalId, Role, Roles};
     use crate::storage::decision::DecisionStatus;
+    use std::collections::BTreeSet;
 
     fn mail(kind: DecisionKind, name: &str) -> Mail {
+        let [ada, _] = people(name);
+        decision_opened(&ada.tenant, &ada, &ada, &decision(&ada, kind, BTreeSet::new()), URL).unwrap()
+    }
+
+    const URL: &str = "https://procura.example/queue/dec_01m6b8te80081040g2081040g2";
+
+    /// A member, and somebody from compliance.
+    fn people(name: &str) -> [Principal; 2] {
         let at: Timestamp = "2026-11-01T10:00:00Z".parse().unwrap();
         let tenant: TenantSlug = "acme-emea".parse().unwrap();
-        let principal = PrincipalId::new(at, [1; 10]);
-        let person = Principal {
+        let person = |id, email: &str, name: &str, role| Principal {
             tenant: tenant.clone(),
-            id: principal,
-            email: "ada@example.com".to_owned(),
+            id: PrincipalId::new(at, [id; 10]),
+            email: email.to_owned(),
             name: name.parse().unwrap(),
-            roles: Roles::default(),
+            roles: Roles::from_iter([role]),
             password: None,
             password_set_by: None,
             created_at: at,
         };
-        let decision = Decision {
+        [
+            person(1, "ada@example.com", name, Role::Member),
+            person(5, "cleo@example.com", "Cleo", Role::Compliance),
+        ]
+    }
+
+    fn decision(owner: &Principal, kind: DecisionKind, approvals: BTreeSet<Approvals>) -> Decision {
+        let at: Timestamp = "2026-11-01T10:00:00Z".parse().unwrap();
+        Decision {
             id: DecisionId::new(at, [2; 10]),
-            principal,
+            principal: owner.id,
             agent: AgentId::new(at, [3; 10]),
             credential: CredentialId::new(at, [4; 10]),
             kind,
@@ -135,15 +166,40 @@ mod tests {
             reason: None,
             used_index: None,
             asks: 1,
-            approvals: std::collections::BTreeSet::new(),
-        };
-        decision_opened(
-            &tenant,
-            &person,
-            &decision,
-            &format!("https://procura.example/queue/{}", decision.id),
-        )
-        .unwrap()
+            approvals,
+        }
+    }
+
+    #[test]
+    fn each_reader_is_told_whose_agent_asks_and_what_their_yes_is_worth() {
+        let [ada, cleo] = people("Ada");
+        let roles = |roles: &[Role]| [Approvals { count: 2, roles: roles.iter().copied().collect() }].into();
+        let compliance = decision(&ada, DecisionKind::Action, roles(&[Role::Compliance]));
+        let either = decision(&ada, DecisionKind::Action, roles(&[Role::Compliance, Role::Member]));
+        let to = |person, decision| decision_opened(&ada.tenant, person, &ada, decision, URL).unwrap();
+        let (hers, theirs) = (to(&ada, &compliance), to(&cleo, &compliance));
+        assert_ne!(hers.id, theirs.id, "one does not keep the other from being written");
+        for (mail, said, unsaid) in [
+            (&hers, "an agent of yours", "your yes or no"),
+            (&hers, "waits for the yes of others", "an agent of Ada"),
+            (&theirs, "an agent of Ada asked", "an agent of yours"),
+            (&theirs, "your yes is one of those it takes", "your mandate"),
+            (&to(&ada, &either), "your yes is one of those it takes", "of others"),
+        ] {
+            for body in [&mail.text, &mail.html] {
+                let body = body.split_whitespace().collect::<Vec<_>>().join(" ");
+                assert!(body.contains(said) && !body.contains(unsaid), "{said}, not {unsaid}: {body}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_agent_that_asks_too_much_is_told_of_as_that() {
+        let mail = mail(DecisionKind::Attention, "Ada");
+        assert_eq!(mail.subject, "An agent asks too much: payments.refund");
+        for body in [&mail.text, &mail.html] {
+            assert!(body.contains("one too many") && !body.contains("your yes or no"), "{body}");
+        }
     }
 
     #[test]
@@ -152,7 +208,7 @@ mod tests {
             let mail = mail(kind, "Ada Lovelace");
             assert_eq!(mail.subject, "A decision waits for you: payments.refund");
             assert_eq!(mail.recipient, "ada@example.com");
-            assert!(mail.id.starts_with("dec_") && mail.id.ends_with(".opened"));
+            assert!(mail.id.starts_with("dec_") && mail.id.contains(".opened.prn_"));
             for body in [&mail.text, &mail.html] {
                 for said in [
                     "Hello Ada Lovelace",

@@ -86,8 +86,19 @@ pub fn find(
     tenant: &TenantSlug,
     intent: &Intent,
 ) -> Result<Option<CatalogueVersion>, StoreError> {
+    at_version(connection, tenant, intent, u64::MAX)
+}
+
+/// The entry of one intent that was live when the catalogue had this version.
+pub fn at_version(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    intent: &Intent,
+    version: u64,
+) -> Result<Option<CatalogueVersion>, StoreError> {
     catalogue::table
         .filter(catalogue::tenant.eq(tenant.as_str()).and(catalogue::intent.eq(intent.as_str())))
+        .filter(catalogue::version.le(read::stored_count(version)))
         .order(catalogue::version.desc())
         .first::<Row>(connection)
         .optional()?

@@ -6,9 +6,8 @@ use crate::domain::{
 };
 pub use crate::domain::{DecisionKind, DecisionStatus};
 use crate::engine::Approvals;
-use crate::engine::step::counts;
+use crate::engine::step::{Asked, Given, counts};
 use diesel::prelude::*;
-use diesel::sql_types::{Bool, Nullable};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -58,20 +57,42 @@ pub struct Decision {
 }
 
 impl Decision {
+    /// Whose yes it takes: the principal's, where nothing else is asked for.
+    pub fn asked_for(&self) -> BTreeSet<Approvals> {
+        if self.approvals.is_empty() { [Approvals::own()].into() } else { self.approvals.clone() }
+    }
+
+    /// Whether it takes more than its principal's own yes.
+    pub fn takes_others(&self) -> bool {
+        self.approvals.iter().any(|one| *one != Approvals::own())
+    }
+
     /// Whether it stands in the queue of a person: their own, or one that asks for the yes of people with their roles.
     pub fn is_seen_by(&self, person: PrincipalId, roles: Roles) -> bool {
         self.principal == person
             || self.approvals.iter().any(|approvals| counts(approvals, self.principal, person, roles))
     }
+
+    /// As the steps take it, with every yes it has.
+    pub fn asked(&self, given: Vec<Given>) -> Asked {
+        Asked {
+            status: self.status,
+            same_request: true,
+            expires_at: self.expires_at,
+            approved_until: self.approved_until,
+            principal: self.principal,
+            given,
+        }
+    }
 }
 
-type Row = (
+pub(super) type Row = (
     (String, String, String, String, String, String, String, i64, Vec<u8>, Option<Vec<u8>>, Option<String>),
     (i64, i64, Option<i64>, Option<String>, Option<i64>, Option<String>, Option<i64>, i64, Option<String>),
 );
 
 #[rustfmt::skip]
-type Columns = (
+pub(super) type Columns = (
     (decisions::id, decisions::principal, decisions::agent, decisions::credential, decisions::kind, decisions::status,
      decisions::intent, decisions::log_index, decisions::input_hash, decisions::request_hash, decisions::effect),
     (decisions::opened_at, decisions::expires_at, decisions::decided_at, decisions::decided_by,
@@ -79,14 +100,14 @@ type Columns = (
 );
 
 #[rustfmt::skip]
-const COLUMNS: Columns = (
+pub(super) const COLUMNS: Columns = (
     (decisions::id, decisions::principal, decisions::agent, decisions::credential, decisions::kind, decisions::status,
      decisions::intent, decisions::log_index, decisions::input_hash, decisions::request_hash, decisions::effect),
     (decisions::opened_at, decisions::expires_at, decisions::decided_at, decisions::decided_by,
      decisions::approved_until, decisions::reason, decisions::used_index, decisions::asks, decisions::approvals),
 );
 
-fn read_row((subject, course): Row) -> Result<Decision, StoreError> {
+pub(super) fn read_row((subject, course): Row) -> Result<Decision, StoreError> {
     let (id, principal, agent, credential, kind, status, intent, log_index, input_hash, request_hash, effect) =
         subject;
     let (opened_at, expires_at, decided_at, decided_by, approved_until, reason, used_index, asks, approvals) =
@@ -177,51 +198,6 @@ pub fn find(
         .transpose()
 }
 
-/// Whose decisions a list holds.
-#[derive(Debug, Clone, Copy)]
-pub enum Whose {
-    /// One person's queue: their own, and what asks for the yes of people with their roles.
-    Person(PrincipalId, Roles),
-    /// What one agent asked.
-    Agent(AgentId),
-}
-
-/// Decisions with an id below `before`, newest first.
-pub fn page(
-    connection: &mut AnyConnection,
-    tenant: &TenantSlug,
-    whose: Whose,
-    status: Option<DecisionStatus>,
-    before: Option<&str>,
-    limit: i64,
-) -> Result<Vec<Decision>, StoreError> {
-    let mut query = decisions::table
-        .filter(decisions::tenant.eq(tenant.as_str()))
-        .order(decisions::id.desc())
-        .limit(limit)
-        .select(COLUMNS)
-        .into_boxed();
-    query = match whose {
-        Whose::Person(id, roles) => {
-            let mut theirs: Box<dyn BoxableExpression<_, _, SqlType = Nullable<Bool>>> =
-                Box::new(decisions::principal.eq(id.to_string()).nullable());
-            for role in roles.iter() {
-                // Roles stand quoted in the JSON of what is asked for.
-                theirs = Box::new(theirs.or(decisions::approvals.like(format!("%\"{}\"%", role.as_str()))));
-            }
-            query.filter(theirs)
-        }
-        Whose::Agent(id) => query.filter(decisions::agent.eq(id.to_string())),
-    };
-    if let Some(status) = status {
-        query = query.filter(decisions::status.eq(status.as_str()));
-    }
-    if let Some(before) = before {
-        query = query.filter(decisions::id.lt(before.to_owned()));
-    }
-    query.load::<Row>(connection)?.into_iter().map(read_row).collect()
-}
-
 /// Decisions that are open or approved: one principal's, or the whole tenant's.
 pub fn undecided(
     connection: &mut AnyConnection,
@@ -278,19 +254,6 @@ pub fn open_attention(
         .transpose()
 }
 
-/// Says whose yes a decision takes from now on.
-pub fn ask_for(
-    connection: &mut AnyConnection,
-    tenant: &TenantSlug,
-    id: DecisionId,
-    approvals: &BTreeSet<Approvals>,
-) -> Result<(), StoreError> {
-    diesel::update(decisions::table.find((tenant.as_str(), id.to_string())))
-        .set(decisions::approvals.eq(written_approvals(approvals)))
-        .execute(connection)?;
-    Ok(())
-}
-
 /// Counts one more ask of what waits.
 pub fn asked_again(
     connection: &mut AnyConnection,
@@ -300,6 +263,23 @@ pub fn asked_again(
     diesel::update(decisions::table.find((tenant.as_str(), id.to_string())))
         .set(decisions::asks.eq(decisions::asks + 1))
         .execute(connection)?;
+    Ok(())
+}
+
+/// Asks for the yes of other people than before, while it waits for one.
+pub fn ask_for(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    id: DecisionId,
+    approvals: &BTreeSet<Approvals>,
+) -> Result<(), StoreError> {
+    diesel::update(
+        decisions::table
+            .find((tenant.as_str(), id.to_string()))
+            .filter(decisions::status.eq(DecisionStatus::Open.as_str())),
+    )
+    .set(decisions::approvals.eq(written_approvals(approvals)))
+    .execute(connection)?;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use super::{AnyConnection, StoreError, read, schema::outbox};
 use crate::domain::{TenantSlug, Timestamp};
 use diesel::prelude::*;
+use std::collections::HashSet;
 
 /// A mail to one person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +42,20 @@ pub fn insert(connection: &mut AnyConnection, mail: &Mail, now: Timestamp) -> Re
         ))
         .execute(connection)?;
     Ok(())
+}
+
+/// Which of these mails were written before, sent or not.
+pub fn written(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    ids: impl IntoIterator<Item = String>,
+) -> Result<HashSet<String>, StoreError> {
+    let ids: Vec<String> = ids.into_iter().collect();
+    let found = outbox::table
+        .filter(outbox::tenant.eq(tenant.as_str()).and(outbox::id.eq_any(ids)))
+        .select(outbox::id)
+        .load::<String>(connection)?;
+    Ok(found.into_iter().collect())
 }
 
 /// Mails due by `now`, oldest first.

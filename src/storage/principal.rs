@@ -1,8 +1,9 @@
 //! People.
 
 use super::{AnyConnection, StoreError, read, schema::principals};
-use crate::domain::{Label, PrincipalId, Roles, TenantSlug, Timestamp};
+use crate::domain::{Label, PrincipalId, Role, Roles, TenantSlug, Timestamp};
 use diesel::prelude::*;
+use std::collections::BTreeSet;
 
 /// A person of a tenant.
 #[derive(Debug, Clone)]
@@ -135,6 +136,32 @@ pub fn page(
         .into_iter()
         .map(read_row)
         .collect()
+}
+
+/// At most `limit` people who hold one of these roles, those registered first before others.
+pub fn holding(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    roles: &BTreeSet<Role>,
+    limit: i64,
+) -> Result<Vec<Principal>, StoreError> {
+    let mut holders = Vec::new();
+    for role in roles {
+        // No role's name is part of another's.
+        let found = principals::table
+            .filter(principals::tenant.eq(tenant.as_str()))
+            .filter(principals::roles.like(format!("%{}%", role.as_str())))
+            .order(principals::id)
+            .limit(limit)
+            .load::<Row>(connection)?;
+        for row in found {
+            holders.push(read_row(row)?);
+        }
+    }
+    holders.sort_by_key(|person| person.id);
+    holders.dedup_by_key(|person| person.id);
+    holders.truncate(usize::try_from(limit).unwrap_or(0));
+    Ok(holders)
 }
 
 /// Replaces a password, if `present` is still the stored hash; `false` otherwise.

@@ -332,6 +332,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     accesses,
     access_minutes,
     decisions,
+    decision_approvals,
     known_counterparties,
     effects,
     idempotency_keys,

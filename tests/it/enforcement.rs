@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 both!(
     a_point_asks_for_an_agent_and_the_receipt_names_both,
     an_attested_country_counts_for_more_than_an_agents_word,
+    an_allowance_that_rests_on_stated_facts_needs_a_point,
     facts_are_part_of_what_a_key_and_an_approval_are_for,
     an_agent_states_neither_facts_nor_whom_it_asks_for,
     facts_have_a_shape_and_a_bound,
@@ -155,6 +156,43 @@ fn an_attested_country_counts_for_more_than_an_agents_word(db: Db) {
     server.operator().put_over("/v1/policy", &refusing);
     let member = server.sign_in(TENANT, "m@example.test");
     member.approve(asked["decision"]["id"].as_str().unwrap()).expect(200);
+}
+
+fn an_allowance_that_rests_on_stated_facts_needs_a_point(db: Db) {
+    let server = Server::start(db);
+    let (member, agent, point) = ready(&server);
+    let mut mandate = small_refunds();
+    mandate["clauses"][0]["when"] =
+        json!({"facts": {"/writable": {"equals": true}}, "resource": {"owner": "principal"}});
+    member.put_mandate(&mandate);
+    let people = server.operator().all("/v1/principals");
+    let own = people.iter().find(|person| person["email"] == "m@example.test").unwrap()["id"].clone();
+    agent.evaluate(&refund("24.00")).expect_outcome("escalate");
+    point.evaluate(&agent, &refund("24.00")).expect_outcome("escalate");
+    for (writable, owners, outcome) in [
+        (json!(true), json!({"order:1": "principal"}), "allow"),
+        (json!(true), json!({"order:1": own, "order:2": "acct:cus_91"}), "allow"),
+        (json!(true), json!({"order:1": "acct:cus_91"}), "escalate"),
+        (json!(true), json!({"order:2": "principal"}), "escalate"),
+        (json!(false), json!({"order:1": "principal"}), "escalate"),
+        (json!("true"), json!({"order:1": "principal"}), "escalate"),
+        (json!(null), json!({"order:1": "principal"}), "escalate"),
+    ] {
+        let facts = json!({"writable": writable, "owners": owners});
+        point.evaluate(&agent, &with(&refund("24.00"), "facts", facts)).expect_outcome(outcome);
+    }
+    // The person's yes is good for what was stated, and is looked at again under the same facts.
+    let locked = with(&refund("24.00"), "facts", json!({"writable": false}));
+    let asked = point.evaluate(&agent, &locked).expect_outcome("escalate");
+    let decision = asked["decision"]["id"].as_str().unwrap();
+    let shown = member.get(&format!("/v1/decisions/{decision}")).expect(200);
+    assert_eq!(
+        shown["asked"]["request"]["facts"],
+        json!({"writable": false}),
+        "the person sees them: {shown}"
+    );
+    member.approve(decision).expect(200);
+    point.evaluate(&agent, &with(&locked, "decision", decision)).expect_outcome("allow");
 }
 
 fn facts_are_part_of_what_a_key_and_an_approval_are_for(db: Db) {

@@ -19,18 +19,18 @@ both!(
 );
 
 const SECOND: i64 = 1000;
-const MINUTE: i64 = 60 * SECOND;
-const HOUR: i64 = 60 * MINUTE;
+pub(crate) const MINUTE: i64 = 60 * SECOND;
+pub(crate) const HOUR: i64 = 60 * MINUTE;
 
 /// Moves times of the rows that the condition names back by so many milliseconds.
-fn move_back(server: &Server, table: &str, columns: &[&str], by: i64, condition: &str) {
+pub(crate) fn move_back(server: &Server, table: &str, columns: &[&str], by: i64, condition: &str) {
     let set: Vec<_> = columns.iter().map(|column| format!("{column} = {column} - {by}")).collect();
     let statement = format!("UPDATE {table} SET {} WHERE {condition}", set.join(", "));
     server.database().connect().execute(&statement);
 }
 
 /// How many receipts of a kind the log has.
-fn recorded(server: &Server, kind: &str) -> i64 {
+pub(crate) fn recorded(server: &Server, kind: &str) -> i64 {
     let sql = format!("SELECT COUNT(*) FROM receipts WHERE tenant = '{TENANT}' AND kind = '{kind}'");
     server.database().connect().number(&sql)
 }

@@ -25,7 +25,7 @@ enum Expected {
 use Expected::{AsIfItNeverWas, NotFound};
 
 /// Routes that take an id from the caller: method, path as the document writes it, what stands in the body.
-const WALKED: [(&str, &str, Expected); 22] = [
+const WALKED: [(&str, &str, Expected); 23] = [
     ("DELETE", "/v1/agents/{}", NotFound),
     ("DELETE", "/v1/enforcement-points/{}", NotFound),
     ("GET", "/v1/enforcement-points", AsIfItNeverWas),
@@ -39,6 +39,7 @@ const WALKED: [(&str, &str, Expected); 22] = [
     ("POST", "/v1/decisions/{}/resolve", NotFound),
     ("POST", "/v1/effects/{}/outcome", NotFound),
     ("GET", "/v1/receipts/{}", NotFound),
+    ("GET", "/v1/receipts/{}/explain", NotFound),
     ("GET", "/v1/catalogue/{}", NotFound),
     ("GET", "/v1/calls", AsIfItNeverWas),
     ("POST", "/v1/gate/evaluate", AsIfItNeverWas),
@@ -51,7 +52,7 @@ const WALKED: [(&str, &str, Expected); 22] = [
 ];
 
 /// Routes that take no id of anything that belongs to a tenant, and why.
-const EXEMPT: [(&str, &str); 23] = [
+const EXEMPT: [(&str, &str); 25] = [
     ("POST", "/v1/session"),            // names the tenant and proves a password of it
     ("DELETE", "/v1/session"),          // the caller's own
     ("PUT", "/v1/session/password"),    // the caller's own
@@ -59,6 +60,8 @@ const EXEMPT: [(&str, &str); 23] = [
     ("GET", "/v1/mandate"),             // the caller's own
     ("PUT", "/v1/mandate"),             // the caller's own
     ("GET", "/v1/mandate/versions/{}"), // a number, of the caller's own
+    ("POST", "/v1/mandate/preview"),    // the caller's own calls
+    ("POST", "/v1/policy/preview"),     // the caller's tenant's calls
     ("GET", "/v1/policy"),              // the caller's tenant's
     ("PUT", "/v1/policy"),              // the caller's tenant's
     ("GET", "/v1/policy/versions"),     // the caller's tenant's
@@ -262,9 +265,14 @@ fn may_use(who: &str, method: &str, route: &str) -> bool {
         ("POST", "/v1/effects/{}/outcome") => is_agent || is_point,
         _ if is_point => false,
         (_, "/v1/enforcement-points/{}") => who == "operator",
-        ("GET", "/v1/decisions/{}" | "/v1/receipts/{}" | "/v1/credentials/{}/calls" | "/v1/catalogue/{}") => {
-            true
-        }
+        (
+            "GET",
+            "/v1/decisions/{}"
+            | "/v1/receipts/{}"
+            | "/v1/receipts/{}/explain"
+            | "/v1/credentials/{}/calls"
+            | "/v1/catalogue/{}",
+        ) => true,
         _ => !is_agent,
     }
 }

@@ -46,13 +46,14 @@ fn a_decision_is_mailed_with_a_link_and_without_the_agents_words_in_the_subject(
     assert_eq!(shown["status"], "open");
 }
 
-fn mails(folder: &Path) -> Vec<String> {
+/// Every mail in a folder, as it was sent.
+pub(crate) fn mails(folder: &Path) -> Vec<String> {
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mails = files.filter(|path| path.extension().is_some_and(|extension| extension == "eml"));
     mails.map(|path| std::fs::read_to_string(path).unwrap()).collect()
 }
 
 /// A mail's body with the soft line breaks of quoted-printable taken out.
-fn body(mail: &str) -> String {
+pub(crate) fn body(mail: &str) -> String {
     mail.replace("=\r\n", "").replace("=3D", "=")
 }

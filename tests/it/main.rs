@@ -5,9 +5,13 @@
 //! pages, [`browser`] a real one.
 
 #[cfg(test)]
+mod admission;
+#[cfg(test)]
 mod agent;
 #[cfg(test)]
 mod approval;
+#[cfg(test)]
+mod attention;
 #[cfg(test)]
 mod browser;
 #[cfg(test)]
@@ -29,9 +33,23 @@ mod doubt;
 #[cfg(test)]
 mod enforcement;
 #[cfg(test)]
+mod evasion;
+#[cfg(test)]
 mod evidence;
 #[cfg(test)]
+mod explain;
+#[cfg(test)]
+mod files;
+#[cfg(test)]
+mod four_eyes;
+#[cfg(test)]
+mod four_eyes_pages;
+#[cfg(test)]
+mod four_eyes_turns;
+#[cfg(test)]
 mod gate;
+#[cfg(test)]
+mod histories;
 #[cfg(test)]
 mod hours;
 #[cfg(test)]
@@ -59,7 +77,13 @@ mod page_forms;
 #[cfg(test)]
 mod page_in_browser;
 #[cfg(test)]
+mod preview;
+#[cfg(test)]
 mod process;
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod scenarios;
 #[cfg(test)]
 mod schema;
 #[cfg(test)]
@@ -68,6 +92,9 @@ mod scope;
 mod server;
 #[cfg(test)]
 mod session;
+#[cfg(test)]
+#[path = "../shell/mod.rs"]
+mod shell;
 #[cfg(test)]
 mod tamper;
 #[cfg(test)]

@@ -18,6 +18,7 @@ CREATE INDEX books_released ON books (tenant, book, at) WHERE released_at IS NOT
 -- How often the same was asked while it waited, and whose yes it needs (absent: its principal's).
 ALTER TABLE decisions ADD COLUMN asks INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE decisions ADD COLUMN approvals TEXT;
+CREATE INDEX decisions_shared ON decisions (tenant, id) WHERE approvals IS NOT NULL;
 CREATE INDEX decisions_undecided ON decisions (tenant, agent, id) WHERE due_at IS NOT NULL;
 
 CREATE TABLE decision_approvals (

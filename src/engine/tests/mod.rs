@@ -2,14 +2,18 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "`json!` literals read best as arguments")]
 
+mod admission;
 mod carried;
+mod cedar;
 mod comparisons;
 mod conditions;
 mod decisions;
 mod derivations;
 mod documents;
+mod explanations;
 mod generate;
 mod laws;
+mod ledger;
 mod limits;
 mod links;
 mod naive;

@@ -38,7 +38,14 @@ pub(super) async fn approve(
                 optional::<Seconds>(fields, "valid_for")?.map(|seconds| Duration::seconds(seconds.0));
             give_approval(&app, &request, visit.person.clone(), id, shown, seconds).await
         };
-        answer(&app, visit, id, given.await, "approved, for one time").await
+        let given = given.await;
+        let said = match given.as_ref().ok().and_then(|decided| decided.pointer("/approvals/more")?.as_u64())
+        {
+            None | Some(0) => "approved, for one time".to_owned(),
+            Some(1) => "your yes is recorded, and the yes of 1 more person is needed".to_owned(),
+            Some(more) => format!("your yes is recorded, and the yes of {more} more people is needed"),
+        };
+        answer(&app, visit, id, given, &said).await
     })
     .await
 }
@@ -107,7 +114,7 @@ async fn answer(
         Err(problem) => problem,
     };
     match problem.status() {
-        StatusCode::CONFLICT | StatusCode::UNPROCESSABLE_ENTITY => {
+        StatusCode::CONFLICT | StatusCode::FORBIDDEN | StatusCode::UNPROCESSABLE_ENTITY => {
             html(problem.status(), &page(app, visit, id, Some(problem.detail())).await?)
         }
         _ => Err(problem),

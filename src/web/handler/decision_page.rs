@@ -1,5 +1,6 @@
 //! What the page of one decision shows: gathered from the decision, its receipt and what surrounds them.
 
+use super::people::people;
 use super::queue::{FLOOD, UNKNOWN, own, shown};
 use super::visit::Visit;
 use crate::actions::request::described_again;
@@ -8,11 +9,12 @@ use crate::domain::{Amount, Country, Currency, DecisionId, ExternalName, FactsFr
 use crate::engine::{Action, Clause, Described, MandateDocument, PolicyDocument};
 use crate::http::{Problem, opened, status_at};
 use crate::storage::agent::Agent;
+use crate::storage::approval::Noted;
 use crate::storage::credential::Credential;
 use crate::storage::decision::{Decision, DecisionKind, DecisionStatus};
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::{
-    AnyConnection, StoreError, agent, credential, known, mandate, policy, principal, receipt,
+    AnyConnection, StoreError, agent, approval, credential, known, mandate, policy, principal, receipt,
 };
 use crate::web::display;
 use crate::web::view::{Asked, ClauseLine, DecisionPage, Event, Section, Stage};
@@ -32,6 +34,10 @@ struct Found {
     live: Option<MandateDocument>,
     approved: BTreeSet<ExternalName>,
     decided_by: Option<Label>,
+    /// Whose queue it is in first.
+    owner: Option<Label>,
+    /// Every yes it has, if it takes more than its principal's.
+    given: Vec<Noted>,
     used: Option<StoredReceipt>,
 }
 
@@ -54,6 +60,10 @@ fn find(connection: &mut AnyConnection, slug: &TenantSlug, decision: Decision) -
         Some(id) => principal::find(connection, slug, id)?.map(|person| person.name),
         None => None,
     };
+    let given = match decision.takes_others() {
+        true => approval::of_decisions(connection, slug, [decision.id])?.remove(&decision.id),
+        false => None,
+    };
     let used = match decision.used_index {
         Some(index) => receipt::find(connection, slug, index)?,
         None => None,
@@ -67,6 +77,8 @@ fn find(connection: &mut AnyConnection, slug: &TenantSlug, decision: Decision) -
         live: live.and_then(|value| MandateDocument::read(&value).ok()),
         approved: known::of_principal(connection, slug, person)?.into_iter().collect(),
         decided_by,
+        owner: principal::find(connection, slug, person)?.map(|person| person.name),
+        given: given.unwrap_or_default(),
         used,
         decision,
     })
@@ -118,10 +130,13 @@ pub(super) async fn page(
         | DecisionStatus::Resolved => (Stage::Closed, None),
     };
     let label = |label: Option<&Label>| display::line(label.map_or("", Label::as_str));
+    let is_own = decision.principal == visit.person.id;
+    let obligations = output.get("obligations").and_then(Value::as_array).into_iter().flatten();
     Ok(DecisionPage {
         frame: visit.frame_with(Section::Queue, fault),
         id: decision.id.to_string(),
         agent: label(found.agent.as_ref().map(|agent| &agent.name)),
+        owner: (!is_own).then(|| label(found.owner.as_ref())),
         agent_kind: found.agent.as_ref().map_or("unknown", |agent| agent.kind.as_str()),
         credential: label(found.credential.as_ref().map(|credential| &credential.label)),
         purpose: found
@@ -133,8 +148,13 @@ pub(super) async fn page(
         intent: decision.intent.to_string(),
         reason: display::line(&reason),
         clauses,
+        asks: decision.asks,
+        obligations: obligations.filter_map(Value::as_str).map(display::block).collect(),
+        people: (stage == Stage::Approve).then(|| people(visit, decision, &found.given)).flatten(),
         input_hash: decision.input_hash.to_string(),
-        receipt: stored.map_or_else(String::new, |stored| format!("/calls/receipts/{}.json", stored.body.id)),
+        receipt: stored
+            .filter(|_| is_own || visit.person.sees_tenant())
+            .map(|stored| format!("/calls/receipts/{}.json", stored.body.id)),
         status: shown(status),
         opened: visit.when(decision.opened_at),
         ends: ends.map(|at| visit.when(at)),
@@ -208,6 +228,10 @@ fn history(visit: &Visit, found: &Found, status: DecisionStatus) -> Vec<Event> {
     let event = |at, what: &str| Event { at, what: what.to_owned(), by: None, said: None };
     let said = decision.reason.as_deref().map(display::line);
     let mut events = vec![event(Some(visit.when(decision.opened_at)), "opened")];
+    events.extend(found.given.iter().map(|noted| Event {
+        by: Some(display::line(noted.name.as_str())),
+        ..event(Some(visit.when(noted.at)), "yes said")
+    }));
     if let Some(at) = decision.decided_at {
         let (what, reason) = match decision.status {
             DecisionStatus::Declined => ("declined", said.clone()),

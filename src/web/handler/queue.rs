@@ -1,12 +1,14 @@
 //! The queue: what waits, and what has ended.
 
+use super::people::{in_short, people};
 use super::reply::{html, read, see_other};
 use super::visit::Visit;
 use crate::app::App;
 use crate::domain::{AgentId, DecisionId, PrincipalId, Roles, TenantSlug};
 use crate::http::{Problem, Query, status_at};
-use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Whose};
-use crate::storage::{AnyConnection, StoreError, agent, receipt};
+use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus};
+use crate::storage::queue::{self, Part, Whose};
+use crate::storage::{AnyConnection, StoreError, agent, principal, receipt};
 use crate::web::display;
 use crate::web::view::{EndedRow, OpenRow, QueuePage, Section, Status, Tone};
 use actix_web::http::StatusCode;
@@ -38,10 +40,10 @@ async fn page(app: &App, visit: &Visit, cursor: Option<String>) -> Result<QueueP
     let (slug, id, roles) = (visit.person.tenant.clone(), visit.person.id, visit.person.roles);
     let (open, ended) = app
         .read(move |connection| {
-            let open = lines(connection, &slug, waiting)?;
-            let page =
-                decision::page(connection, &slug, Whose::Person(id, roles), None, cursor.as_deref(), PAGE)?;
-            Ok((open, lines(connection, &slug, page)?))
+            let open = lines(connection, &slug, id, waiting)?;
+            let part = Part { status: None, before: cursor.as_deref() };
+            let page = queue::page(connection, &slug, Whose::Person(id, roles), part, PAGE)?;
+            Ok((open, lines(connection, &slug, id, page)?))
         })
         .await?;
     let is_full = i64::try_from(ended.len()).is_ok_and(|count| count == PAGE);
@@ -53,6 +55,7 @@ async fn page(app: &App, visit: &Visit, cursor: Option<String>) -> Result<QueueP
             (status != DecisionStatus::Open).then(|| EndedRow {
                 id: line.decision.id.to_string(),
                 agent: display::line(&line.agent),
+                owner: line.owner.as_deref().map(display::line),
                 intent: line.decision.intent.to_string(),
                 amount: line.amount,
                 status: shown(status),
@@ -60,26 +63,47 @@ async fn page(app: &App, visit: &Visit, cursor: Option<String>) -> Result<QueueP
             })
         })
         .collect();
-    let open = open
-        .into_iter()
-        .map(|line| OpenRow {
-            id: line.decision.id.to_string(),
-            is_effect: line.decision.kind == DecisionKind::Effect,
-            agent: display::line(&line.agent),
-            intent: line.decision.intent.to_string(),
-            amount: line.amount,
-            reason: display::line(&line.reason),
-            expires: (line.decision.kind == DecisionKind::Action)
-                .then(|| visit.when(line.decision.expires_at)),
-        })
-        .collect();
+    let open = open.into_iter().map(|line| open_row(visit, line)).collect();
     Ok(QueuePage { frame: visit.frame(Section::Queue), open, ended, older })
+}
+
+fn open_row(visit: &Visit, line: Line) -> OpenRow {
+    let decision = &line.decision;
+    let given = visit.given.get(&decision.id).map_or(&[][..], Vec::as_slice);
+    let about = match decision.kind {
+        DecisionKind::Action => None,
+        DecisionKind::Effect => Some("nobody knows how this ended"),
+        DecisionKind::Attention => Some("asks too much"),
+    };
+    let badge = match (decision.kind, decision.asks) {
+        (DecisionKind::Effect, _) | (_, 0 | 1) => None,
+        (DecisionKind::Action, asks) => Some(format!("asked {asks} times")),
+        (DecisionKind::Attention, asks) => Some(format!("{asks} refused")),
+    };
+    let expires = match decision.kind {
+        DecisionKind::Action | DecisionKind::Attention => Some(visit.when(decision.expires_at)),
+        DecisionKind::Effect => None,
+    };
+    OpenRow {
+        id: decision.id.to_string(),
+        about,
+        badge,
+        people: people(visit, decision, given).as_ref().map(in_short),
+        agent: display::line(&line.agent),
+        owner: line.owner.as_deref().map(display::line),
+        intent: decision.intent.to_string(),
+        amount: line.amount,
+        reason: display::line(&line.reason),
+        expires,
+    }
 }
 
 /// A decision with what its line says beside it.
 struct Line {
     decision: Decision,
     agent: String,
+    /// Whose agent it is, where it is not the reader's.
+    owner: Option<String>,
     amount: Option<String>,
     reason: String,
 }
@@ -87,14 +111,22 @@ struct Line {
 fn lines(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
+    reader: PrincipalId,
     decisions: Vec<Decision>,
 ) -> Result<Vec<Line>, StoreError> {
     let receipts = receipt::find_many(connection, tenant, decisions.iter().map(|one| one.log_index))?;
     let mut names: HashMap<AgentId, String> = HashMap::new();
+    let mut owners: HashMap<PrincipalId, String> = HashMap::new();
     for decision in &decisions {
         if let Entry::Vacant(unknown) = names.entry(decision.agent) {
             let agent = agent::find(connection, tenant, decision.agent)?;
             unknown.insert(agent.map(|agent| agent.name.to_string()).unwrap_or_default());
+        }
+        if decision.principal != reader
+            && let Entry::Vacant(unknown) = owners.entry(decision.principal)
+        {
+            let owner = principal::find(connection, tenant, decision.principal)?;
+            unknown.insert(owner.map(|owner| owner.name.to_string()).unwrap_or_default());
         }
     }
     let lines = decisions
@@ -113,6 +145,7 @@ fn lines(
             };
             Line {
                 agent: names.get(&decision.agent).cloned().unwrap_or_default(),
+                owner: owners.get(&decision.principal).cloned(),
                 amount: amount(&input),
                 reason: reason.to_owned(),
                 decision,
@@ -146,7 +179,7 @@ pub(super) const fn shown(status: DecisionStatus) -> Status {
     Status { word: status.as_str(), tone }
 }
 
-/// The decision of that id, if it is this person's.
+/// The decision of that id, if it stands in this person's queue.
 pub(super) fn own(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,

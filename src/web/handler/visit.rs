@@ -3,17 +3,19 @@
 use crate::actions::caller::Person;
 use crate::app::{App, CallerError};
 use crate::committer::clock;
-use crate::domain::Timestamp;
+use crate::domain::{DecisionId, Timestamp};
 use crate::http::{self, Problem};
 use crate::storage::access::Subject;
-use crate::storage::decision::{self, Decision, DecisionStatus};
-use crate::storage::{StoreError, tenant};
+use crate::storage::approval::{self, Noted};
+use crate::storage::decision::{Decision, DecisionStatus};
+use crate::storage::{StoreError, queue, tenant};
 use crate::web::cookie::{self, Purpose};
 use crate::web::view::{Frame, Section, Visitor};
 use crate::web::when::When;
 use crate::web::{csrf, display};
 use actix_web::HttpRequest;
 use chrono_tz::Tz;
+use std::collections::HashMap;
 
 /// One signed-in person's look at one page.
 #[derive(Debug)]
@@ -24,8 +26,10 @@ pub(super) struct Visit {
     pub(super) zone: Tz,
     /// When.
     pub(super) now: Timestamp,
-    /// What waits for them, newest first.
+    /// What waits in their queue, newest first.
     pub(super) open: Vec<Decision>,
+    /// Every yes that those have which take more than their principal's.
+    pub(super) given: HashMap<DecisionId, Vec<Noted>>,
     /// What the last form did.
     pub(super) notice: Option<String>,
 }
@@ -70,16 +74,26 @@ impl Visit {
     /// The visit of a person whose session is known to be good.
     pub(super) async fn by(app: &App, person: Person) -> Result<Self, StoreError> {
         let now = clock::now();
-        let (slug, id) = (person.tenant.clone(), person.id);
-        let (tenant, mut open) = app
+        let (slug, id, roles) = (person.tenant.clone(), person.id, person.roles);
+        let (tenant, open, given) = app
             .read(move |connection| {
-                Ok((tenant::find(connection, &slug)?, decision::undecided(connection, &slug, Some(id))?))
+                let mut open = queue::open(connection, &slug, id, roles)?;
+                open.retain(|found| http::status_at(found, now) == DecisionStatus::Open);
+                let shared = open.iter().filter(|found| found.takes_others()).map(|found| found.id);
+                let given = approval::of_decisions(connection, &slug, shared)?;
+                Ok((tenant::find(connection, &slug)?, open, given))
             })
             .await?;
-        open.retain(|found| http::status_at(found, now) == DecisionStatus::Open);
-        open.reverse();
         let zone = tenant.map_or(Tz::UTC, |tenant| tenant.zone);
-        Ok(Self { person, zone, now, open, notice: None })
+        Ok(Self { person, zone, now, open, given, notice: None })
+    }
+
+    /// How many of these wait for this person, rather than for others after them.
+    fn waiting(&self) -> usize {
+        let is_mine = |noted: &Noted| noted.given.by == self.person.id;
+        let has_mine =
+            |found: &Decision| self.given.get(&found.id).is_some_and(|all| all.iter().any(is_mine));
+        self.open.iter().filter(|found| !has_mine(found)).count()
     }
 
     /// The token of this visit's forms.
@@ -93,7 +107,7 @@ impl Visit {
             name: display::line(self.person.name.as_str()),
             tenant: self.person.tenant.to_string(),
             csrf: self.csrf(),
-            open: u64::try_from(self.open.len()).unwrap_or(u64::MAX),
+            open: u64::try_from(self.waiting()).unwrap_or(u64::MAX),
         };
         Frame { notice: self.notice.as_deref().map(display::line), ..Frame::of(visitor, section) }
     }

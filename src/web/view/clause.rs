@@ -1,5 +1,6 @@
 //! A clause of a mandate as a sentence.
 
+use super::bounds;
 use super::condition::half_sentence;
 use crate::domain::Label;
 use crate::engine::{Clause, Effect, Otherwise};
@@ -18,8 +19,12 @@ pub struct ClauseSentence {
     pub intent: String,
     /// When: each condition as a half-sentence, all of which must hold.
     pub conditions: Vec<Shown>,
-    /// What becomes of it when a condition fails, for an allowance with conditions.
+    /// How much and how often an allowance may be used, each a half-sentence.
+    pub limits: Vec<String>,
+    /// What becomes of it when a condition or limit fails, for an allowance that has some.
     pub otherwise: Option<&'static str>,
+    /// Whose yes it takes when it asks, where that is not the principal's own.
+    pub people: Option<String>,
 }
 
 /// What a clause does.
@@ -65,7 +70,9 @@ pub fn sentence(clause: &Clause) -> ClauseSentence {
         verb,
         intent: clause.intent.to_string(),
         conditions: clause.when.iter().map(|condition| display::line(&half_sentence(condition))).collect(),
-        otherwise: otherwise.filter(|_| !clause.when.is_empty()),
+        limits: clause.limits.iter().map(bounds::limit).collect(),
+        otherwise: otherwise.filter(|_| !clause.is_unconditional()),
+        people: clause.approvals.as_ref().map(bounds::people),
     }
 }
 

@@ -1,6 +1,6 @@
 //! One decision: what was asked in typed fields, what raised it, why it waits, and what can be done.
 
-use super::{Frame, Tone};
+use super::{Frame, Needed, People, Tone};
 use crate::domain::ExternalName;
 use crate::engine::{Action, Described};
 use crate::web::display::{self, Shown};
@@ -21,6 +21,8 @@ pub struct DecisionPage {
     pub id: String,
     /// The agent's name.
     pub agent: Shown,
+    /// Whose agent it is, where it is not the reader's.
+    pub owner: Option<Shown>,
     /// The agent's kind.
     pub agent_kind: &'static str,
     /// What the credential is called.
@@ -35,10 +37,16 @@ pub struct DecisionPage {
     pub reason: Shown,
     /// The clauses that decided so.
     pub clauses: Vec<ClauseLine>,
+    /// How often the same was asked while it waited, the first time included.
+    pub asks: u64,
+    /// What must hold, in the words of the policy, for whoever decides.
+    pub obligations: Vec<Shown>,
+    /// Whose yes it takes, while it waits for one and takes more than its principal's.
+    pub people: Option<People>,
     /// The input hash in full: what a yes is bound to.
     pub input_hash: String,
-    /// The receipt of the call, as an absolute path.
-    pub receipt: String,
+    /// The receipt of the call, as an absolute path; nothing where the reader may not see it.
+    pub receipt: Option<String>,
     /// How it stands.
     pub status: Status,
     /// When it was opened.
@@ -52,6 +60,10 @@ pub struct DecisionPage {
 }
 
 impl DecisionPage {
+    fn may_say_yes(&self) -> bool {
+        self.people.as_ref().is_none_or(People::may_say_yes)
+    }
+
     fn validities(&self) -> &'static [(u32, &'static str)] {
         match self.stage {
             Stage::Approve => &VALIDITIES,

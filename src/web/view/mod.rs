@@ -4,12 +4,15 @@
 //! whatever an agent or a third party wrote is [`Shown`](crate::web::display::Shown).
 
 mod agents;
+mod bounds;
 mod calls;
 mod clause;
 mod condition;
 mod decision;
+mod draft;
 mod frame;
 mod mandate;
+mod people;
 mod problem;
 mod queue;
 mod scope;
@@ -23,8 +26,10 @@ pub use clause::{ClauseSentence, Verb, sentence};
 pub use decision::{
     Asked, Attachment, ClauseLine, Counterparty, DecisionPage, Event, Evidence, Stage, Status, VALIDITIES,
 };
+pub use draft::{Answer, ChangedRow, DraftCheck, Sum};
 pub use frame::{Frame, Section, Tone, Visitor};
 pub use mandate::{Editor, FaultLine, KnownLine, MandatePage, MandateVersionPage, VersionRow};
+pub use people::{Mine, Needed, People, YesLine};
 pub use problem::ProblemPage;
 pub use queue::{EndedRow, OpenRow, QueuePage};
 pub use scope::{ScopeChoice, choices};

@@ -23,10 +23,16 @@ pub struct QueuePage {
 pub struct OpenRow {
     /// Its id.
     pub id: String,
-    /// Whether an effect's end is asked for, rather than a yes.
-    pub is_effect: bool,
+    /// What is asked for rather than a yes, such as `nobody knows how this ended`.
+    pub about: Option<&'static str>,
+    /// How often it was asked, if more than once, such as `asked 3 times`.
+    pub badge: Option<String>,
+    /// Whose yes it takes, where it is more than its principal's, such as `1 said yes, 1 more needed`.
+    pub people: Option<String>,
     /// The agent's name.
     pub agent: Shown,
+    /// Whose agent it is, where it is not the reader's.
+    pub owner: Option<Shown>,
     /// What it wants to do.
     pub intent: String,
     /// What that moves, such as `12.00 EUR`.
@@ -44,6 +50,8 @@ pub struct EndedRow {
     pub id: String,
     /// The agent's name.
     pub agent: Shown,
+    /// Whose agent it is, where it is not the reader's.
+    pub owner: Option<Shown>,
     /// What it wanted to do.
     pub intent: String,
     /// What that would have moved.

@@ -2,7 +2,7 @@
 
 mod sample;
 
-use super::Stage;
+use super::{Mine, Stage};
 use crate::web::STYLE_SHEET;
 use crate::web::display::hides_something;
 use askama::Template;
@@ -17,6 +17,10 @@ fn pages(said: &str) -> Vec<(&'static str, String)> {
         ("queue-empty", sample::empty_queue().render().unwrap()),
         ("decision", sample::decision(said, Stage::Approve).render().unwrap()),
         ("decision-effect", sample::decision(said, Stage::Resolve).render().unwrap()),
+        ("decision-attention", sample::decision(said, Stage::Close).render().unwrap()),
+        ("decision-shared", sample::shared_decision(said, Mine::Counts { more: 1 }).render().unwrap()),
+        ("decision-shared-said", sample::shared_decision(said, Mine::Given).render().unwrap()),
+        ("decision-shared-out", sample::shared_decision(said, Mine::DoesNotCount).render().unwrap()),
         ("decision-closed", sample::decision(said, Stage::Closed).render().unwrap()),
         ("mandate", sample::mandate(said).render().unwrap()),
         ("mandate-version", sample::mandate_version(said).render().unwrap()),
@@ -249,6 +253,35 @@ fn a_closed_decision_offers_no_form_but_the_way_out() {
 fn an_uncertain_effect_is_resolved_and_never_approved() {
     let page = page("decision-effect");
     assert!(page.contains("/resolve\"") && !page.contains("/approve\"") && !page.contains("/decline\""));
+}
+
+#[test]
+fn a_yes_that_is_not_the_last_says_so_and_one_that_does_not_count_is_not_offered() {
+    let page_of = |name| page(name).split_whitespace().collect::<Vec<_>>().join(" ");
+    let shared = page_of("decision-shared");
+    assert!(shared.contains("Your yes alone does not let it happen yet:"), "{shared}");
+    assert!(shared.contains("2 people with the role compliance or operator"), "{shared}");
+    assert!(shared.contains("/approve\"") && shared.contains("/decline\""));
+    assert!(!shared.contains("name=\"narrow\""), "the mandate is another person's");
+    let obligation = shared.find("a number you knew before").unwrap();
+    assert!(obligation < shared.find("/approve\"").unwrap(), "what must hold stands above the buttons");
+    for (name, says) in [
+        ("decision-shared-said", "You said yes."),
+        ("decision-shared-out", "Your yes is not one of those it takes."),
+    ] {
+        let page = page_of(name);
+        assert!(page.contains(says) && page.contains("/decline\""), "{name}: {page}");
+        assert!(!page.contains("/approve\"") && !page.contains("Your yes alone"), "{name}: {page}");
+    }
+    let own = page_of("decision");
+    assert!(own.contains("asked 3 times") && !own.contains("Whose yes it takes"), "{own}");
+}
+
+#[test]
+fn an_agent_that_asks_too_much_is_seen_and_never_approved() {
+    let page = page("decision-attention");
+    assert!(page.contains("I have seen it") && page.contains("3 calls refused for it"));
+    assert!(page.contains("/decline\"") && !page.contains("/approve\"") && !page.contains("/resolve\""));
 }
 
 #[test]

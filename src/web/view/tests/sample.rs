@@ -47,18 +47,22 @@ pub(super) fn sign_in(said: &str) -> SignInPage {
 }
 
 pub(super) fn queue(said: &str) -> QueuePage {
-    let open = |id: &str, intent: &str, amount: Option<&str>, reason: &str, is_effect| OpenRow {
-        id: id.into(),
-        is_effect,
+    let open = |id: &str, intent: &str, amount: Option<&str>, reason: &str| OpenRow {
+        id: format!("dec_01kdz4qg5w3m9y8x7v6t5s4r3{id}"),
+        about: None,
+        badge: None,
+        people: None,
         agent: line(label(said, "Refund desk")),
+        owner: None,
         intent: intent.into(),
         amount: amount.map(Into::into),
         reason: line(label(said, reason)),
-        expires: (!is_effect).then(|| at(22)),
+        expires: Some(at(22)),
     };
     let ended = |word, tone, hours| EndedRow {
         id: "dec_01kdz4qg5w3m9y8x7v6t5s4r3q".into(),
         agent: line(label(said, "Renewals")),
+        owner: Some(line(label(said, "Grace Hopper"))),
         intent: "commit.discount".into(),
         amount: Some("1240.00 EUR".into()),
         status: Status { word, tone },
@@ -67,14 +71,30 @@ pub(super) fn queue(said: &str) -> QueuePage {
     QueuePage {
         frame: frame(said, Section::Queue),
         open: vec![
-            open(
-                "dec_01kdz4qg5w3m9y8x7v6t5s4r3p",
-                "payments.refund",
-                Some("240.00 EUR"),
-                "above the ceiling: 240.00 EUR asked, 100.00 EUR allowed",
-                false,
-            ),
-            open("dec_01kdz4qg5w3m9y8x7v6t5s4r3r", "parcel.reroute", None, "no report within 24 h", true),
+            OpenRow {
+                badge: Some("asked 3 times".into()),
+                ..open(
+                    "p",
+                    "payments.refund",
+                    Some("240.00 EUR"),
+                    "above the ceiling: 240.00 EUR asked, 100.00 EUR allowed",
+                )
+            },
+            OpenRow {
+                owner: Some(line(label(said, "Grace Hopper"))),
+                people: Some("1 said yes, 1 more needed".into()),
+                ..open("q", "member.expel", None, "two people of the board decide")
+            },
+            OpenRow {
+                about: Some("asks too much"),
+                badge: Some("12 refused".into()),
+                ..open("s", "mail.send", None, "it asks for more decisions than one agent may")
+            },
+            OpenRow {
+                about: Some("nobody knows how this ended"),
+                expires: None,
+                ..open("r", "parcel.reroute", None, "no report within 24 h")
+            },
         ],
         ended: vec![
             ended("used", Tone::Good, -3),
@@ -133,6 +153,7 @@ pub(super) fn decision(said: &str, stage: Stage) -> DecisionPage {
         frame: frame(said, Section::Queue),
         id: "dec_01kdz4qg5w3m9y8x7v6t5s4r3p".into(),
         agent: line(label(said, "Refund desk")),
+        owner: None,
         agent_kind: "acting",
         credential: line(label(said, "support inbox")),
         purpose: Some(line(label(said, "answer the November complaints"))),
@@ -140,13 +161,40 @@ pub(super) fn decision(said: &str, stage: Stage) -> DecisionPage {
         intent: "payments.refund".into(),
         reason: line(label(said, "above the ceiling: 240.00 EUR asked, 100.00 EUR allowed")),
         clauses: vec![ClauseLine { id: "M-001".into(), title: Some(line(label(said, "Small refunds"))) }],
+        asks: 3,
+        obligations: Vec::new(),
+        people: None,
         input_hash: INPUT_HASH.into(),
-        receipt: "/receipts/rcpt_01kdz4qg5w3m9y8x7v6t5s4r3p".into(),
+        receipt: Some("/receipts/rcpt_01kdz4qg5w3m9y8x7v6t5s4r3p".into()),
         status,
         opened: at(-2),
         ends: Some(at(22)),
         stage,
         history,
+    }
+}
+
+/// Another member's decision, before somebody whose role is asked for.
+pub(super) fn shared_decision(said: &str, mine: Mine) -> DecisionPage {
+    let sentence = "Check with the member on a number you knew before that the account is theirs.";
+    let (needed, given) = match mine {
+        Mine::Counts { .. } => (2, None),
+        Mine::Given | Mine::DoesNotCount => (1, Some(("Cleo Compliance", -1))),
+    };
+    let given = given.map(|(name, hours)| YesLine { name: line(label(said, name)), at: at(hours) });
+    DecisionPage {
+        owner: Some(line(label(said, "Grace Hopper"))),
+        obligations: vec![block(label(said, sentence))],
+        people: Some(People {
+            given: given.into_iter().collect(),
+            needed: vec![
+                Needed::Owner,
+                Needed::Holders { count: needed, roles: "compliance or operator".into() },
+            ],
+            mine,
+        }),
+        receipt: None,
+        ..decision(said, Stage::Approve)
     }
 }
 
@@ -195,7 +243,52 @@ pub(super) fn mandate(said: &str) -> MandatePage {
         clauses,
         known,
         editor: Editor::new(label(said, text), Some(&malformed)),
+        check: Some(draft(said)),
         versions: vec![version(3, "narrowed", -30), version(2, "widened", -300), version(1, "first", -900)],
+    }
+}
+
+fn draft(said: &str) -> DraftCheck {
+    let (allow, escalate, refuse) = (
+        Answer { word: "allow", tone: Tone::Good },
+        Answer { word: "escalate", tone: Tone::Waiting },
+        Answer { word: "refuse", tone: Tone::Bad },
+    );
+    let row = |intent: &str, was, would_be, clauses: &str, hours| ChangedRow {
+        at: at(hours),
+        intent: intent.into(),
+        was,
+        would_be,
+        clauses: clauses.into(),
+        receipt: "/calls/receipts/rcpt_01kdz4qg5w3m9y8x7v6t5s4r3p.json".into(),
+    };
+    DraftCheck {
+        change: "mixed",
+        errors: vec![FaultLine::new(
+            &format!("/clauses/1/when/{said}"),
+            label(said, "no resource can meet these conditions together"),
+        )],
+        warnings: vec![FaultLine::new(
+            "/clauses/0",
+            label(
+                said,
+                "`payments.refund` cannot be taken back, and no `once_per` keeps it from happening twice",
+            ),
+        )],
+        assumptions: vec![line(label(said, "the provider honours the idempotency key of `payments.refund`"))],
+        days: 30,
+        considered: 412,
+        changes: 3,
+        sums: vec![
+            Sum { count: 2, was: allow, would_be: escalate },
+            Sum { count: 1, was: escalate, would_be: refuse },
+        ],
+        rows: vec![
+            row("payments.refund", allow, escalate, "M-001", -4),
+            row("payments.refund", allow, escalate, "M-001", -50),
+            row("account.close", escalate, refuse, "M-002", -90),
+        ],
+        left_out: vec![(4, "whose content is erased")],
     }
 }
 

@@ -1,0 +1,126 @@
+//! What a receipt's documents say of a call, beside the versions: read back as the gate wrote them.
+
+use super::Undecidable;
+use crate::actions::request::{described_again, enforcement_point};
+use crate::domain::{AgentKind, DecisionStatus, EnforcementPointId, PrincipalId, Role, Scopes, Timestamp};
+use crate::engine::Described;
+use crate::engine::step::{Asked, Given, Queue};
+use crate::storage::receipt::StoredReceipt;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A recorded call.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    pub(super) described: Described,
+    /// The enforcement point that asked for the agent, if one did.
+    pub(super) enforcement_point: Option<EnforcementPointId>,
+    pub(super) agent_kind: AgentKind,
+    pub(super) scopes: Scopes,
+    /// What each look into the books showed, in the engine's order.
+    pub(super) used: Vec<u64>,
+    /// Which counterparties the principal had approved before, by their place.
+    pub(super) known: Vec<usize>,
+    /// The decision the call named, as it stood.
+    pub(super) asked: Option<Asked>,
+    /// What the queue looked like; empty where nobody looked.
+    pub(super) queue: Queue<()>,
+    pub(super) output: Value,
+}
+
+/// The members of the input document that decide.
+#[derive(Deserialize)]
+struct Input {
+    agent_kind: AgentKind,
+    scopes: Scopes,
+    #[serde(default)]
+    used: Vec<Value>,
+    #[serde(default)]
+    known: Vec<usize>,
+    principal: PrincipalId,
+    asked: Option<InputAsked>,
+    queue: Option<InputQueue>,
+}
+
+#[derive(Deserialize)]
+struct InputAsked {
+    status: String,
+    same_request: bool,
+    expires_at: Timestamp,
+    approved_until: Option<Timestamp>,
+    given: Vec<InputGiven>,
+}
+
+#[derive(Deserialize)]
+struct InputGiven {
+    by: PrincipalId,
+    roles: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct InputQueue {
+    same: Option<Value>,
+    open: u64,
+    recent: u64,
+}
+
+impl Recorded {
+    pub(super) fn read(stored: &StoredReceipt) -> Result<Self, Undecidable> {
+        let input: Value = document("input", &stored.input)?;
+        let content: Option<Value> =
+            stored.content.as_deref().map(|content| document("content", content)).transpose()?;
+        let described = described_again(&input, content.as_ref()).ok_or(Undecidable::Erased)?;
+        let enforcement_point = enforcement_point(&input);
+        let input = Input::deserialize(&input).map_err(|error| unreadable("input", &error))?;
+        let principal = input.principal;
+        let asked = input.asked.map(|asked| asked.read(principal)).transpose()?;
+        let queue = input.queue.map_or(Queue { same: None, open: 0, recent: 0 }, |queue| Queue {
+            same: queue.same.map(|_| ()),
+            open: queue.open,
+            recent: queue.recent,
+        });
+        Ok(Self {
+            described,
+            enforcement_point,
+            agent_kind: input.agent_kind,
+            scopes: input.scopes,
+            // What is too large for JSON's numbers is a book beyond all counting.
+            used: input.used.iter().map(|used| used.as_u64().unwrap_or(u64::MAX)).collect(),
+            known: input.known,
+            asked,
+            queue,
+            output: document("output", &stored.output)?,
+        })
+    }
+}
+
+impl InputAsked {
+    fn read(self, principal: PrincipalId) -> Result<Asked, Undecidable> {
+        let status: DecisionStatus =
+            self.status.parse().map_err(|error: String| unreadable("input", &error))?;
+        let roles =
+            |names: &[String]| names.iter().map(|name| name.parse::<Role>()).collect::<Result<_, String>>();
+        let given = self
+            .given
+            .into_iter()
+            .map(|given| Ok(Given { by: given.by, roles: roles(&given.roles)? }))
+            .collect::<Result<_, String>>()
+            .map_err(|error| unreadable("input", &error))?;
+        Ok(Asked {
+            status,
+            same_request: self.same_request,
+            expires_at: self.expires_at,
+            approved_until: self.approved_until,
+            principal,
+            given,
+        })
+    }
+}
+
+fn document(name: &str, text: &str) -> Result<Value, Undecidable> {
+    serde_json::from_str(text).map_err(|error| unreadable(name, &error))
+}
+
+fn unreadable(name: &str, error: &impl std::fmt::Display) -> Undecidable {
+    Undecidable::Incomplete(format!("its {name} document cannot be read: {error}"))
+}

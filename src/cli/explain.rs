@@ -1,0 +1,130 @@
+//! `procura mandate explain`: what a mandate says to one request, step by step, without a server.
+
+use super::arguments::MandateExplain;
+use super::config::Sources;
+use super::mandate::document;
+use super::output::{self, Failure, Form};
+use crate::committer::clock;
+use crate::domain::{
+    AgentId, AgentKind, ExternalName, FactsFrom, Intent, Malformed, Outcome, PrincipalId, Scope, Scopes,
+    Timestamp,
+};
+use crate::engine::{
+    self, Action, CatalogueEntry, Described, Explanation, MandateDocument, PolicyDocument, Shown, Standing,
+    Used, check_labels, read_attested_request,
+};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the answer rests on beside the files.
+const ASSUMED: &str = "nothing is used yet, nobody was approved before, the agent holds `action:request`";
+
+/// Decides the request and says why: 0 for allow, 3 for escalate, 4 for refuse.
+pub(super) fn run(sources: &Sources, options: &MandateExplain, form: Form) -> Result<u8, Failure> {
+    let name = |option: &str, typed: Option<&str>| sources.parse(option, typed, |text| Ok(text.to_owned()));
+    let mandate = document(&options.file, MandateDocument::read)?;
+    let request = document(&options.request, read_attested_request)?;
+    let policy = match name("policy", options.policy.as_deref())? {
+        Some(file) => document(&file, PolicyDocument::read)?,
+        None => PolicyDocument::empty(),
+    };
+    let catalogue = match name("catalogue", options.catalogue.as_deref())? {
+        Some(file) => document(&file, catalogue)?,
+        None => BTreeMap::new(),
+    };
+    let at: Option<Timestamp> = sources.parse("at", options.at.as_deref(), str::parse)?;
+    let kind: Option<AgentKind> = sources.parse("kind", options.kind.as_deref(), str::parse)?;
+    let case =
+        Case { mandate, policy, kind: kind.unwrap_or(AgentKind::Acting), at: at.unwrap_or_else(clock::now) };
+    let action = check_labels(&case.policy, &request).and_then(|()| action(&catalogue, &request));
+    let action = action.map_err(|malformed| Failure::usage(format!("`{}`: {malformed}", options.request)))?;
+    let explanation = case.explain(&action);
+    say(&explanation, form)?;
+    Ok(match explanation.verdict.map_or(Outcome::Refuse, |verdict| verdict.outcome) {
+        Outcome::Allow => 0,
+        Outcome::Escalate => 3,
+        Outcome::Refuse => 4,
+    })
+}
+
+/// Intents with their entries, or what `GET /v1/catalogue` answers.
+fn catalogue(value: &Value) -> Result<BTreeMap<Intent, CatalogueEntry>, Malformed> {
+    let entries: Vec<(String, &Value, String)> = match value.get("items").and_then(Value::as_array) {
+        Some(items) => items
+            .iter()
+            .enumerate()
+            .filter_map(|(place, item)| {
+                let intent = item.get("intent")?.as_str()?.to_owned();
+                Some((intent, item.get("entry")?, format!("/items/{place}/entry")))
+            })
+            .collect(),
+        None => {
+            let object = value.as_object().ok_or_else(|| {
+                Malformed::whole("not a catalogue: an object of intents with their entries")
+            })?;
+            object.iter().map(|(intent, entry)| (intent.clone(), entry, format!("/{intent}"))).collect()
+        }
+    };
+    let read = |(intent, entry, pointer): (String, &Value, String)| {
+        let intent: Intent = intent.parse().map_err(|detail: String| Malformed::at(&pointer, detail))?;
+        Ok((intent, CatalogueEntry::read(entry).map_err(|malformed| malformed.under(&pointer))?))
+    };
+    entries.into_iter().map(read).collect()
+}
+
+/// The facts: derived wherever the catalogue knows the intent; attested if the request states what only an
+/// enforcement point may.
+fn action(catalogue: &BTreeMap<Intent, CatalogueEntry>, request: &Described) -> Result<Action, Malformed> {
+    if let Some(entry) = catalogue.get(&request.intent) {
+        return engine::derive(entry, request);
+    }
+    let facts_from = if request.facts.is_some() { FactsFrom::Attested } else { FactsFrom::Described };
+    Ok(Action { facts_from, ..Action::described(request) })
+}
+
+/// What decides, out of files alone.
+struct Case {
+    mandate: MandateDocument,
+    policy: PolicyDocument,
+    kind: AgentKind,
+    at: Timestamp,
+}
+
+impl Case {
+    fn explain(&self, action: &Action) -> Explanation {
+        let nobody: BTreeSet<ExternalName> = BTreeSet::new();
+        let unread = Used::default();
+        // Ids that no document names.
+        let beginning = Timestamp::from_unix_milliseconds(0);
+        let standing = Standing {
+            scopes: Scopes::NONE.with(Scope::ActionRequest),
+            principal: PrincipalId::new(beginning, [0; 10]),
+            agent: AgentId::new(beginning, [0; 10]),
+            agent_kind: self.kind,
+            mandate: &self.mandate,
+            policy: &self.policy,
+            credentials: &[],
+            country_fixed: None,
+            known: &nobody,
+            used: &unread,
+            zone: chrono_tz::UTC,
+        };
+        let mut empty = Used::default();
+        for look in engine::looks(&standing, action, self.at) {
+            empty.note(&look, 0);
+        }
+        engine::explain(&Standing { used: &empty, ..standing }, action, self.at)
+    }
+}
+
+fn say(explanation: &Explanation, form: Form) -> Result<(), Failure> {
+    if form == Form::Json {
+        let mut value = explanation.to_json(Shown::ALL);
+        if let Some(members) = value.as_object_mut() {
+            members.insert("assumed".into(), json!(ASSUMED));
+        }
+        return output::json(&value);
+    }
+    output::line(format!("assumed     {ASSUMED}"))?;
+    explanation.lines().iter().try_for_each(output::line)
+}

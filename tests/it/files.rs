@@ -1,0 +1,213 @@
+//! Mandates as files: what the built binary says of them without a server.
+
+use crate::server::{Folder, ended, procura, said};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Output;
+
+const MANDATE: &str = r#"
+scopes: [action:request, call:read]
+unlisted: escalate
+counterparties:
+  - {id: mrs-jones, at_most: {value: "200.00", currency: EUR}}
+clauses:
+  - id: M-001
+    title: Small refunds to people we know
+    intent: payments.refund
+    effect: allow
+    when:
+      amount: {at_most: {value: "100.00", currency: EUR}}
+      counterparty: {known: true}
+    limits:
+      - {total: {value: "500.00", currency: EUR}, per: day}
+  - id: M-002
+    title: Accounts stay as they are
+    intent: account.*
+    effect: refuse
+"#;
+
+#[track_caller]
+fn ran(arguments: &[&str], files: &[&Path], status: i32) -> Output {
+    let mut command = procura(arguments);
+    command.args(files);
+    let output = ended(command);
+    assert_eq!(output.status.code(), Some(status), "{}", said(&output));
+    output
+}
+
+fn lines(output: &Output) -> Vec<String> {
+    String::from_utf8(output.stdout.clone()).unwrap().lines().map(str::to_owned).collect()
+}
+
+fn one(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn request(folder: &Folder, euros: &str, to: &str) -> std::path::PathBuf {
+    let request = json!({
+        "intent": "payments.refund",
+        "amount": {"value": euros, "currency": "EUR"},
+        "counterparty": to,
+        "resource": "order:7",
+    });
+    folder.write("request.json", &request.to_string())
+}
+
+#[test]
+fn an_explanation_shows_every_step_and_ends_with_the_answers_status() {
+    let folder = Folder::new();
+    let mandate = folder.write("mandate.yaml", MANDATE);
+    let explain = ["mandate", "explain", "--at", "2026-11-30T12:00:00Z"];
+    let output = ran(&explain, &[&mandate, &request(&folder, "120.00", "mrs-jones")], 3);
+    assert_eq!(
+        lines(&output),
+        [
+            "assumed     nothing is used yet, nobody was approved before, the agent holds `action:request`",
+            "asked       payments.refund, 120.00 EUR, 1 counterparty, 1 resource, may be shaped by others' text, \
+             facts described",
+            "at          2026-11-30T12:00:00.000Z",
+            "domains     passes",
+            "scopes      passes",
+            "validity    passes",
+            "agent kind  passes",
+            "catalogue   passes",
+            "policy      no rule set is for this agent and country: nothing to say",
+            "mandate     escalate",
+            "  M-001 allow (Small refunds to people we know): does not hold, so escalate",
+            "    fails  amount at most 100.00 EUR: above the ceiling: 120.00 EUR asked, 100.00 EUR allowed",
+            "    holds  counterparty known yes",
+            "    -      at most 500.00 EUR per day: not counted, a condition fails",
+            "  1 other names other intents",
+            "answer      escalate: above the ceiling: 120.00 EUR asked, 100.00 EUR allowed",
+        ]
+    );
+    let output = ran(&explain, &[&mandate, &request(&folder, "24.00", "mrs-jones")], 0);
+    assert!(
+        said(&output).contains("holds  at most 500.00 EUR per day: 0.00 EUR used since"),
+        "{}",
+        said(&output)
+    );
+    ran(&explain, &[&mandate, &request(&folder, "24.00", "mr-smith")], 3);
+    let closing = folder.write("closing.json", r#"{"intent": "account.close"}"#);
+    ran(&explain, &[&mandate, &closing], 4);
+    let answering = ran(&["mandate", "explain", "--kind", "answering"], &[&mandate, &closing], 4);
+    assert!(
+        said(&answering).contains("agent kind  refuse: the agent answers questions"),
+        "{}",
+        said(&answering)
+    );
+}
+
+#[test]
+fn an_explanation_takes_a_policy_and_a_catalogue() {
+    let folder = Folder::new();
+    let mandate = folder.write("mandate.yaml", MANDATE);
+    let policy = folder.write(
+        "policy.yaml",
+        "clauses:\n  - {id: P-001, intent: payments.*, effect: escalate, when: {amount: {at_least: {value: \"20.00\", currency: EUR}}}}\n",
+    );
+    let catalogue = folder.write(
+        "catalogue.json",
+        &json!({"payments.refund": {
+            "title": "Refund",
+            "effect": true,
+            "arguments": {"type": "object", "properties": {"sum": {"type": "string"}, "to": {"type": "string"}}},
+            "amount": "/sum",
+            "currency": {"const": "EUR"},
+            "counterparties": ["/to"],
+        }})
+        .to_string(),
+    );
+    let honest = folder.write(
+        "honest.json",
+        r#"{"intent": "payments.refund", "arguments": {"sum": "24.00", "to": "mrs-jones"}}"#,
+    );
+    let lie = folder.write(
+        "lie.json",
+        r#"{"intent": "payments.refund", "amount": {"value": "2.00", "currency": "EUR"}, "arguments": {"sum": "24.00", "to": "mrs-jones"}}"#,
+    );
+    let (policy, catalogue) = (policy.display().to_string(), catalogue.display().to_string());
+    let explain = ["mandate", "explain", "--json", "--policy", &policy, "--catalogue", &catalogue];
+    let explained = one(&ran(&explain, &[&mandate, &honest], 3));
+    assert_eq!((&explained["outcome"], &explained["clauses"]), (&json!("escalate"), &json!(["P-001"])));
+    assert_eq!(explained["asked"]["facts_from"], "derived");
+    assert!(explained["assumed"].is_string());
+    let refused = ran(&explain, &[&mandate, &lie], 2);
+    assert!(
+        said(&refused).contains("`2.00 EUR` is described, the arguments say `24.00 EUR`"),
+        "{}",
+        said(&refused)
+    );
+}
+
+#[test]
+fn what_cannot_be_explained_or_compared_is_named_with_its_file() {
+    let folder = Folder::new();
+    let mandate = folder.write("mandate.yaml", MANDATE);
+    let faulty = folder.write("faulty.json", r#"{"intent": "payments.refund", "untrsuted": false}"#);
+    let output = ran(&["mandate", "explain"], &[&mandate, &faulty], 2);
+    assert!(
+        said(&output).contains("faulty.json") && said(&output).contains("untrsuted"),
+        "{}",
+        said(&output)
+    );
+    let output = ran(&["mandate", "diff"], &[&mandate, &faulty], 2);
+    assert!(said(&output).contains("faulty.json"), "{}", said(&output));
+    ran(&["mandate", "diff"], &[&mandate, Path::new("/nowhere/at/all")], 2);
+    let closing = folder.write("closing.json", r#"{"intent": "account.close"}"#);
+    let output = ran(&["mandate", "explain", "--kind", "sleeping"], &[&mandate, &closing], 2);
+    assert!(said(&output).contains("`sleeping` is not a kind of agent"), "{}", said(&output));
+}
+
+#[test]
+fn a_difference_is_said_clause_by_clause_with_both_values() {
+    let folder = Folder::new();
+    let old = folder.write("old.yaml", MANDATE);
+    let changed = MANDATE
+        .replace("value: \"100.00\"", "value: \"50.00\"")
+        .replace("[action:request, call:read]", "[action:request]");
+    let new = folder.write("new.yaml", &changed);
+    assert_eq!(
+        lines(&ran(&["mandate", "diff"], &[&old, &new], 0)),
+        [
+            "narrowed: no action is answered less strictly than before",
+            "the mandate itself changed",
+            "  scopes: action:request, call:read, now action:request",
+            "M-001 changed",
+            "  when amount at_most: 100.00 EUR, now 50.00 EUR",
+        ]
+    );
+    let widened = one(&ran(&["mandate", "diff", "--json"], &[&new, &old], 0));
+    assert_eq!(widened["change"], "widened");
+    assert_eq!(
+        widened["parts"][1],
+        json!({"clause": "M-001", "change": "changed", "members": [{
+            "member": "when amount at_most",
+            "old": {"value": "50.00", "currency": "EUR"},
+            "new": {"value": "100.00", "currency": "EUR"},
+        }]})
+    );
+    let same = lines(&ran(&["mandate", "diff"], &[&old, &old], 0));
+    assert_eq!(same, ["unchanged: every action is answered as before"]);
+    let fewer = folder.write("fewer.yaml", MANDATE.split("  - id: M-002").next().unwrap());
+    assert_eq!(
+        lines(&ran(&["mandate", "diff"], &[&old, &fewer], 0)),
+        [
+            "widened: some actions may be answered less strictly than before, none more strictly",
+            "M-002 removed",
+            "  title: no longer Accounts stay as they are",
+            "  intent: no longer account.*",
+            "  effect: no longer refuse",
+        ]
+    );
+    let added = lines(&ran(&["mandate", "diff"], &[&fewer, &old], 0));
+    assert_eq!(
+        added[1..],
+        [
+            "M-002 added",
+            "  title: now Accounts stay as they are",
+            "  intent: now account.*",
+            "  effect: now refuse"
+        ]
+    );
+}
