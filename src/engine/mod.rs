@@ -48,6 +48,7 @@ mod terms;
 mod tests;
 mod text;
 mod unmet;
+mod weight;
 mod within;
 mod write;
 mod write_condition;
@@ -81,6 +82,7 @@ pub use request::{
 };
 pub use text::{Notation, read_text};
 pub use unmet::{Part, Unmet};
+pub use weight::{MOST_LIMITS_TOGETHER, MOST_LITERALS, MOST_TEXT_CONDITIONS};
 pub use within::check_domains;
 
 /// The version of these rules that receipts name. It changes whenever some action could be answered

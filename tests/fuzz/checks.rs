@@ -2,9 +2,9 @@
 
 use procura::domain::{AgentId, AgentKind, ExternalName, PrincipalId, Scope, Scopes, Timestamp, json};
 use procura::engine::{
-    Action, CatalogueEntry, Change, CredentialClauses, Described, MandateDocument, Notation, PolicyDocument,
-    Standing, Used, Verdict, check_mandate, check_policy, compare, compare_clauses, compare_policies, decide,
-    looks, read_attested_request, read_text,
+    Action, Beside, CatalogueEntry, Change, CredentialClauses, Described, MandateDocument, Notation,
+    PolicyDocument, Standing, Used, Verdict, admit_mandate, admit_policy, compare, compare_clauses,
+    compare_policies, decide, looks, read_attested_request, read_text,
 };
 use procura::evidence::canonical;
 use serde_json::{Map, Value, json};
@@ -58,7 +58,7 @@ fn mandate(value: &Value) {
     let again = MandateDocument::read(&written).map_err(|fault| fault.to_string());
     assert_eq!(Ok(&document), again.as_ref(), "{written}");
     assert_eq!(compare(&document, &document), Change::Unchanged, "{written}");
-    check_mandate(&document, None, now());
+    admit_mandate(&document, None, Beside::default(), now());
 }
 
 fn policy(value: &Value) {
@@ -67,7 +67,7 @@ fn policy(value: &Value) {
     let again = PolicyDocument::read(&written).map_err(|fault| fault.to_string());
     assert_eq!(Ok(&document), again.as_ref(), "{written}");
     assert_eq!(compare_policies(&document, &document), Change::Unchanged, "{written}");
-    check_policy(&document);
+    admit_policy(&document, None, None);
 }
 
 fn clauses(value: &Value) {

@@ -130,7 +130,8 @@ fn is_of(refusal: &Finding, subject: &Subject) -> bool {
             matches!(subject, Subject::Validity)
         }
         ServiceClause::AgentKind => matches!(subject, Subject::AgentKind),
-        ServiceClause::PolicyUnregistered
+        ServiceClause::Books
+        | ServiceClause::PolicyUnregistered
         | ServiceClause::MandateUnlisted
         | ServiceClause::CredentialUnlisted => false,
     }
