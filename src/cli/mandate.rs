@@ -48,7 +48,7 @@ pub(super) fn document<T>(
     value.and_then(|value| read(&value)).map_err(|malformed| Failure::usage(format!("`{name}`: {malformed}")))
 }
 
-pub(super) fn read_file(name: &str) -> Result<Vec<u8>, Failure> {
+fn read_file(name: &str) -> Result<Vec<u8>, Failure> {
     let unreadable = |error: io::Error| Failure::usage(format!("`{name}` cannot be read: {error}"));
     let mut text = Vec::new();
     if name == "-" {

@@ -225,6 +225,18 @@ fn nothing_after_a_refusal_at_the_door_is_looked_at() {
 }
 
 #[test]
+fn what_the_service_adds_at_the_end_stands_before_the_answer() {
+    let mut case = Case::new(terms(json!([{"id": "A", "intent": "*", "effect": "allow"}])));
+    case.kind = AgentKind::Reading;
+    let said = lines(&case, json!({"intent": "payments.refund"}));
+    let reads = "the agent reads what others write, so a person says yes first";
+    assert_eq!(
+        said[said.len() - 2..],
+        [format!("agent kind  escalate: {reads}"), format!("answer      escalate: {reads}")]
+    );
+}
+
+#[test]
 fn a_request_outside_a_domain_goes_no_further() {
     let mut case = ceiling();
     case.mandate = mandate(json!({
