@@ -117,6 +117,12 @@ impl AgentCaller {
         if self.scopes.contains(scope) { Ok(()) } else { Err(Error::InsufficientScope(scope)) }
     }
 
+    /// Refuses a caller whose token never carried the scope; whether the mandate has switched it off meanwhile does not
+    /// matter, as for saying how something ended that was let happen before.
+    pub fn require_carried(&self, scope: Scope) -> Result<(), Error> {
+        if self.presented.scopes.contains(scope) { Ok(()) } else { Err(Error::InsufficientScope(scope)) }
+    }
+
     /// Against whom its calls are recorded.
     pub fn subject(&self) -> Subject {
         Subject::of_credential(self.presented.credential, self.presented.agent, self.principal)

@@ -232,7 +232,7 @@ pub(super) async fn outcome(
     let by = request::reporter(&app, &request).await?;
     let tenant = match &by {
         Reporter::Agent(agent) => {
-            agent.require(Scope::ActionRequest)?;
+            agent.require_carried(Scope::ActionRequest)?;
             agent.tenant.clone()
         }
         Reporter::Point(point) => point.tenant.clone(),

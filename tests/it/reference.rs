@@ -6,8 +6,7 @@ use crate::shell::act::{Heard, Said};
 use crate::shell::call::{Answer, Call};
 use crate::shell::setting::{Setting, Terms, refund, refunds};
 use crate::shell::world::{Decision, DecisionKind, World};
-use procura::domain::{DecisionStatus, Duration, EffectStatus, Outcome, Scope, Timestamp};
-use procura::engine::effective_scopes;
+use procura::domain::{DecisionStatus, Duration, EffectStatus, Outcome, Timestamp};
 use procura::engine::step::{QueueUse, Word, Yes};
 use proptest::prelude::*;
 use proptest_state_machine::ReferenceStateMachine;
@@ -231,8 +230,7 @@ impl ReferenceStateMachine for Reference {
                 Told { status: ok(Setting::no(world, *decision, &asked)), ..Told::default() }
             }
             Event::Report { .. } if world.revoked => Told { status: 401, ..Told::default() },
-            // Whoever switched the scope off stopped its reports too.
-            Event::Report { .. } if is_stopped(world) => Told { status: 403, ..Told::default() },
+            // Whoever switched the scope off did not stop the agent from saying how things ended.
             Event::Report { effect, status } => {
                 let said = Said { word: Word::Agent, status: *status };
                 Told { status: ok(SETTING.report(world, *effect, said)), ..Told::default() }
@@ -272,12 +270,6 @@ impl ReferenceStateMachine for Reference {
 fn call(body: usize, names: Option<usize>) -> impl Strategy<Value = Event> {
     let key = prop_oneof![2 => Just(None), 3 => Just(Some(body)), 1 => (0..7_usize).prop_map(Some)];
     key.prop_map(move |key| Event::Ask(Call { body, key, names }))
-}
-
-/// Whether the live mandate stops the agent altogether.
-fn is_stopped(world: &World) -> bool {
-    let live = &SETTING.mandates[world.mandate[world.version() - 1]];
-    !effective_scopes(SETTING.scopes, live).contains(Scope::ActionRequest)
 }
 
 fn action((place, row): (usize, &Decision)) -> Option<(usize, usize)> {
