@@ -1,6 +1,7 @@
 //! Tests of one value in a call's arguments, or among the facts that an enforcement point states.
 
 use super::condition::Pass;
+use super::links::may_lead_into;
 use super::reach::HostDomains;
 use crate::domain::Decimal;
 use regex::{Regex, RegexBuilder};
@@ -176,7 +177,8 @@ impl ArgumentTest {
             (Self::Each(_), _) | (_, None) => false,
             (_, Some(value)) => {
                 let mut entries = entries(value).into_iter().peekable();
-                let passes = |entry: &Value| Scalar::of(entry).is_some_and(|scalar| self.accepts(&scalar));
+                let passes =
+                    |entry: &Value| Scalar::of(entry).is_some_and(|scalar| self.accepts(&scalar, pass));
                 match pass {
                     Pass::Every => entries.peek().is_some() && entries.all(passes),
                     Pass::Any => entries.any(passes),
@@ -186,14 +188,17 @@ impl ArgumentTest {
     }
 
     /// Whether one text, number or truth value passes by itself.
-    fn accepts(&self, scalar: &Scalar) -> bool {
+    fn accepts(&self, scalar: &Scalar, pass: Pass) -> bool {
         match self {
             Self::Equals(expected) => scalar == expected,
             Self::In(listed) => listed.contains(scalar),
             Self::NotIn(excluded) => !excluded.contains(scalar),
             Self::AtMost(most) => scalar.number().is_some_and(|number| number <= *most),
             Self::AtLeast(least) => scalar.number().is_some_and(|number| number >= *least),
-            Self::Domain(domains) => scalar.text().is_some_and(|text| domains.reach(text)),
+            Self::Domain(domains) => scalar.text().is_some_and(|text| match pass {
+                Pass::Every => domains.reach(text),
+                Pass::Any => may_lead_into(text, domains),
+            }),
             Self::Prefix(prefix) => scalar.text().is_some_and(|text| text.starts_with(&**prefix)),
             Self::Matches(pattern) => scalar.text().is_some_and(|text| pattern.regex.is_match(text)),
             Self::Exists(_) | Self::Each(_) => false,
@@ -203,7 +208,7 @@ impl ArgumentTest {
     /// The first number that fails a bound, to be named beside it.
     pub(super) fn failing_number(&self, value: &Value) -> Option<Decimal> {
         let numbers =
-            entries(value).into_iter().filter_map(Scalar::of).filter(|scalar| !self.accepts(scalar));
+            entries(value).into_iter().filter_map(Scalar::of).filter(|scalar| !self.accepts(scalar, Pass::Every));
         numbers.filter_map(|scalar| scalar.number()).next()
     }
 
@@ -217,9 +222,9 @@ impl ArgumentTest {
             }
             (Self::Each(inner), test) => inner.iter().any(|premise| premise.implies(test)),
             (Self::Exists(_), _) | (_, Self::Each(_)) => false,
-            (Self::Equals(value), test) => test.accepts(value),
-            (Self::In(listed), test) => listed.iter().all(|value| test.accepts(value)),
-            (premise, Self::NotIn(excluded)) => !excluded.iter().any(|value| premise.accepts(value)),
+            (Self::Equals(value), test) => test.accepts(value, Pass::Every),
+            (Self::In(listed), test) => listed.iter().all(|value| test.accepts(value, Pass::Every)),
+            (premise, Self::NotIn(excluded)) => !excluded.iter().any(|value| premise.accepts(value, Pass::Any)),
             (Self::AtMost(inner), Self::AtMost(outer)) => inner <= outer,
             (Self::AtLeast(inner), Self::AtLeast(outer)) => inner >= outer,
             (Self::Domain(inner), Self::Domain(outer)) => inner.within(outer),
@@ -239,11 +244,11 @@ impl ArgumentTest {
 
     /// Whether it is plain that no single value passes both.
     pub(super) fn contradicts(&self, other: &Self) -> bool {
-        let none_of = |listed: &BTreeSet<Scalar>| !listed.iter().any(|value| other.accepts(value));
+        let none_of = |listed: &BTreeSet<Scalar>| !listed.iter().any(|value| other.accepts(value, Pass::Any));
         match (self, other) {
             (Self::Exists(false), other) => *other != Self::Exists(false),
             (_, Self::Exists(_) | Self::Each(_)) | (Self::Each(_) | Self::Exists(true), _) => false,
-            (Self::Equals(value), other) => !other.accepts(value),
+            (Self::Equals(value), other) => !other.accepts(value, Pass::Any),
             (Self::In(listed), _) => none_of(listed),
             (Self::AtLeast(least), Self::AtMost(most)) => least > most,
             (

@@ -1,11 +1,11 @@
 //! The decision: what a standing says to one action at one instant.
 
 use super::action::Action;
+use super::book::{BookUse, Looks, MOST_BOOKS, Reservation, Used};
 use super::condition::{Facts, KnownCounterparties};
 use super::document::{
     Applies, Approvals, CredentialClauses, MandateDocument, PolicyDocument, RuleSet, Unregistered,
 };
-use super::limit::{BookUse, Looks, MOST_BOOKS, Reservation, Used};
 use super::reason::{ClauseRef, Finding, Reason, ServiceClause, Source};
 use super::terms::{Said, Terms};
 use crate::domain::{

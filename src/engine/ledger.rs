@@ -1,6 +1,6 @@
 //! Books kept in memory, for what a document would have let through had it been live.
 
-use super::limit::{Book, BookOwner, BookUse, Reservation};
+use super::book::{Book, BookOwner, BookUse, Reservation};
 use crate::domain::{PrincipalId, Timestamp};
 use std::collections::HashMap;
 

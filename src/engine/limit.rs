@@ -1,26 +1,18 @@
-//! Limits: how much and how often an allowance may be used, and the books that hold what was used.
+//! Limits: how much and how often an allowance may be used.
 //!
-//! A *book* counts one thing for one clause or pool: amounts in one currency, or calls, for everyone or for one
-//! counterparty or resource. Several limits may look at one book through different windows. The engine says
-//! which books to look at ([`BookUse`]) and what an allow takes from them ([`Reservation`]); whoever keeps the
-//! books reads and writes them in the transaction of the answer.
+//! What was used stands in books ([`super::book`]).
 
 use super::action::Action;
-use super::document::{Clause, ClauseId};
+use super::book::{Book, BookName, BookOwner, BookUse, Counted, Looks, Reservation, Reservations, Used};
+use super::document::{Clause, ClauseId, KnownCounterparty};
 use super::reason::Reason;
-use crate::domain::{Amount, CredentialId, Currency, Duration, ExternalName, Timestamp};
+use crate::domain::{Amount, Duration, ExternalName, Timestamp};
 use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveTime, TimeZone, Timelike, Utc};
 use chrono_tz::Tz;
-use std::{
-    collections::{BTreeMap, HashSet},
-    fmt,
-    str::FromStr,
-};
+use std::{collections::BTreeSet, fmt, str::FromStr};
 
 /// The most limits one clause may have.
 pub(super) const MOST_LIMITS: usize = 16;
-/// The most books one action may count in.
-pub const MOST_BOOKS: usize = 256;
 const MOST_DAYS: u32 = 366;
 const MOST_HOURS: u32 = 366 * 24;
 
@@ -215,149 +207,11 @@ impl FromStr for Period {
     }
 }
 
-/// Whose book it is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum BookOwner {
-    /// The tenant's: all its principals together.
-    Policy,
-    /// The principal's: all their agents together.
-    Mandate,
-    /// A credential's, with all that were derived from it.
-    Credential(CredentialId),
-}
-
-/// Under which name a book counts.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum BookName {
-    /// One clause's.
-    Clause(ClauseId),
-    /// All clauses of the document that name the pool.
-    Pool(ClauseId),
-}
-
-/// What a book counts.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Counted {
-    /// Minor units of a currency.
-    Amounts(Currency),
-    /// Uses.
-    Uses,
-}
-
-/// One book.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Book {
-    /// Whose it is.
-    pub owner: BookOwner,
-    /// What counts in it.
-    pub name: BookName,
-    /// For which counterparty or resource alone.
-    pub each: Option<(Each, ExternalName)>,
-    /// What it counts.
-    pub counts: Counted,
-}
-
-impl fmt::Display for Book {
-    /// In one line that no other book shares.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.owner {
-            BookOwner::Policy => f.write_str("policy")?,
-            BookOwner::Mandate => f.write_str("mandate")?,
-            BookOwner::Credential(id) => id.fmt(f)?,
-        }
-        match &self.name {
-            BookName::Clause(id) => write!(f, "/clause/{id}")?,
-            BookName::Pool(name) => write!(f, "/pool/{name}")?,
-        }
-        match self.counts {
-            Counted::Amounts(currency) => write!(f, "/{}", currency.code())?,
-            Counted::Uses => f.write_str("/uses")?,
-        }
-        match &self.each {
-            Some((each, name)) => write!(f, "/{}/{name}", each.as_str()),
-            None => Ok(()),
-        }
-    }
-}
-
-/// A look into a book: what was used since an instant, or ever.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct BookUse {
-    /// The book.
-    pub book: Book,
-    /// The first instant that counts; `None` is ever.
-    pub since: Option<Timestamp>,
-}
-
-/// What one allow takes from one book: minor units, or one use.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Reservation {
-    /// The book.
-    pub book: Book,
-    /// How much.
-    pub amount: u64,
-}
-
-/// What the books said, by the line of the book and the first instant that counts. What is not in here counts
-/// as used up.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Used(BTreeMap<(String, Option<Timestamp>), u64>);
-
-impl Used {
-    /// Notes what a look into a book showed.
-    pub fn note(&mut self, look: &BookUse, used: u64) {
-        self.0.insert((look.book.to_string(), look.since), used);
-    }
-
-    /// What a look showed; everything, if nobody looked.
-    pub(super) fn of(&self, look: &BookUse) -> u64 {
-        self.0.get(&(look.book.to_string(), look.since)).copied().unwrap_or(u64::MAX)
-    }
-}
-
-/// Looks to take, none twice, in the order in which they were asked for.
-///
-/// Beyond [`MOST_BOOKS`] no more are taken: an action that needs them is refused for it.
-#[derive(Default)]
-pub(super) struct Looks {
-    in_order: Vec<BookUse>,
-    seen: HashSet<BookUse>,
-}
-
-impl Looks {
-    fn add(&mut self, look: BookUse) {
-        if self.in_order.len() < MOST_BOOKS && self.seen.insert(look.clone()) {
-            self.in_order.push(look);
-        }
-    }
-
-    pub(super) fn finish(self) -> Vec<BookUse> {
-        self.in_order
-    }
-}
-
-/// What an allow takes, once from each book; one more than [`MOST_BOOKS`] are kept, to show that there are too many.
-#[derive(Default)]
-pub(super) struct Reservations {
-    in_order: Vec<Reservation>,
-    seen: HashSet<Book>,
-}
-
-impl Reservations {
-    fn add(&mut self, reservation: Reservation) {
-        if self.in_order.len() <= MOST_BOOKS && self.seen.insert(reservation.book.clone()) {
-            self.in_order.push(reservation);
-        }
-    }
-
-    pub(super) fn finish(self) -> Vec<Reservation> {
-        self.in_order
-    }
-}
-
 /// A clause's limits, as they meet one action.
 pub(super) struct Metered<'a> {
     pub(super) action: &'a Action,
+    /// Whom the mandate lists, with what else they are called.
+    pub(super) listed: &'a [KnownCounterparty],
     pub(super) owner: BookOwner,
     pub(super) zone: Tz,
     pub(super) now: Timestamp,
@@ -435,6 +289,11 @@ impl Metered<'_> {
         }
     }
 
+    /// The name under which the mandate lists a counterparty, or its own.
+    fn id<'b>(&'b self, name: &'b ExternalName) -> &'b ExternalName {
+        self.listed.iter().find(|listed| listed.is_called(name)).map_or(name, |listed| &listed.id)
+    }
+
     /// The books of one limit: one, or one for each counterparty.
     pub(super) fn books(&self, clause: &Clause, limit: &Limit) -> Result<Vec<Book>, Reason> {
         let counts = match limit.bound {
@@ -456,8 +315,10 @@ impl Metered<'_> {
                 Err(Reason::CounterpartyMissing)
             }
             Some(Each::Counterparty) => {
-                let names = self.action.counterparties.iter();
-                Ok(names.map(|name| book(Some((Each::Counterparty, name.clone())))).collect())
+                // Whatever it is called, it is one counterparty.
+                let ids: BTreeSet<&ExternalName> =
+                    self.action.counterparties.iter().map(|name| self.id(name)).collect();
+                Ok(ids.into_iter().map(|id| book(Some((Each::Counterparty, id.clone())))).collect())
             }
         }
     }

@@ -4,26 +4,24 @@
 //! a host, whatever dots, widths and invisible characters it is written with. A link that leads to no host that a
 //! reader could tell from its text leads nowhere, which is inside no domain.
 
-use super::reach::{CONTAINED, Host, REACHING};
+use super::reach::{CONTAINED, Host, HostDomains, REACHING};
 use crate::domain::is_hidden;
 use serde_json::{Map, Value};
 use unicode_general_category::{GeneralCategory as Category, get_general_category};
 use unicode_normalization::UnicodeNormalization;
 
 /// Schemes that need no slashes to open something; those of [`REACHING`] and [`CONTAINED`] need a character.
-const OPENING: [&str; 12] = [
-    "blob",
-    "data",
-    "ftp",
-    "http",
-    "https",
-    "javascript",
-    "livescript",
-    "mailto",
-    "sms",
-    "tel",
-    "vbscript",
-    "view-source",
+///
+/// Beside those of browsers they are the ones registered for opening something by a name or number alone: mail and
+/// messages, calls, payments, places, files of others, and programs on the reader's machine.
+#[rustfmt::skip]
+const OPENING: [&str; 64] = [
+    "about", "acap", "aim", "apt", "bitcoin", "bitcoincash", "blob", "callto", "cid", "data", "dav", "dns", "ed2k",
+    "ethereum", "facetime", "facetime-audio", "fax", "feed", "file", "filesystem", "ftp", "geo", "gtalk", "http",
+    "https", "im", "imap", "intent", "itms", "itms-apps", "jabber", "jar", "javascript", "lightning", "litecoin",
+    "livescript", "magnet", "mailto", "maps", "market", "matrix", "mid", "mms", "mmst", "monero", "msteams", "news",
+    "payto", "pres", "sip", "sips", "skype", "sms", "smsto", "spotify", "steam", "tel", "upi", "vbscript",
+    "view-source", "webcal", "whatsapp", "xmpp", "ymsgr",
 ];
 /// Schemes whose text runs, blanks or not.
 const RUNNING: [&str; 3] = ["javascript", "livescript", "vbscript"];
@@ -49,6 +47,19 @@ fn links_below(value: &Value, found: &mut Vec<Link>) {
         Value::Array(items) => items.iter().for_each(|item| links_below(item, found)),
         Value::Object(object) => found.extend(links_in(object)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Whether a text that should lead to one host leads into the domains, or leads somewhere that nobody can tell: what a
+/// refusal must act on, or dressing a host up would walk around it.
+pub(super) fn may_lead_into(text: &str, domains: &HostDomains) -> bool {
+    match Host::of(text) {
+        Some(host) => domains.hold(&host),
+        None => {
+            let mut found = Vec::new();
+            links(text, &mut found);
+            !found.is_empty()
+        }
     }
 }
 

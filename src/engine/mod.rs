@@ -17,6 +17,7 @@
 mod action;
 mod admission;
 mod argument;
+mod book;
 mod catalogue;
 mod check;
 mod compare;
@@ -56,6 +57,7 @@ mod write_condition;
 pub use action::{Action, derive};
 pub use admission::{Admission, Beside, admit_mandate, admit_policy};
 pub use argument::{ArgumentTest, Pattern, Scalar};
+pub use book::{Book, BookName, BookOwner, BookUse, Counted, MOST_BOOKS, Reservation, Used};
 pub use catalogue::{Catalogue, CatalogueEntry, OutcomeFrom, Place, Places};
 pub use check::Warning;
 pub use compare::{Change, clauses_within, compare, compare_clauses, compare_policies};
@@ -71,9 +73,7 @@ pub use explain::{Explanation, Shown, explain};
 pub use hours::{DaysOfWeek, Hours, Minute};
 pub use labels::{Labels, check_labels};
 pub use ledger::Ledger;
-pub use limit::{
-    Book, BookName, BookOwner, BookUse, Bound, Counted, Each, Limit, MOST_BOOKS, Period, Reservation, Used,
-};
+pub use limit::{Bound, Each, Limit, Period};
 pub use pointer::Pointer;
 pub use protected::Literal;
 pub use reach::{HostDomain, HostDomains};

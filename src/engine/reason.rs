@@ -2,8 +2,9 @@
 //!
 //! No sentence names a counterparty or a resource: those can be erased on request, answers cannot.
 
+use super::book::MOST_BOOKS;
 use super::document::{Approvals, ClauseId, Obligation};
-use super::limit::{Each, MOST_BOOKS, Period};
+use super::limit::{Each, Period};
 use super::unmet::Unmet;
 use crate::domain::{Amount, Country, Currency, Outcome, Timestamp};
 use std::{collections::BTreeSet, fmt};

@@ -1,8 +1,9 @@
 //! What one document says to one action.
 
+use super::book::{BookOwner, Looks, Reservations};
 use super::condition::{Facts, Pass};
 use super::document::{Clause, CredentialClauses, Effect, MandateDocument};
-use super::limit::{BookOwner, Looks, Metered, Reservations};
+use super::limit::Metered;
 use super::reason::{ClauseRef, Finding, Reason, ServiceClause, Source};
 use crate::domain::{CredentialId, Outcome, Timestamp};
 
@@ -157,7 +158,13 @@ impl<'a> Terms<'a> {
 
     /// The limits of this document's clauses, as they meet the action.
     pub(super) fn metered<'b>(&self, facts: &'b Facts<'_>) -> Metered<'b> {
-        Metered { action: facts.action, owner: self.owner, zone: facts.zone, now: facts.now }
+        Metered {
+            action: facts.action,
+            listed: facts.listed,
+            owner: self.owner,
+            zone: facts.zone,
+            now: facts.now,
+        }
     }
 
     fn finding(&self, clause: &Clause, effect: Outcome, reason: Reason) -> Finding {

@@ -1,8 +1,9 @@
 //! One clause that names the intent: each of its conditions and limits, and what the clause came to.
 
+use super::super::book::{BookUse, Counted};
 use super::super::condition::{Facts, Pass};
 use super::super::document::{Clause, ClauseId, Condition, Effect};
-use super::super::limit::{BookUse, Bound, Counted, Limit};
+use super::super::limit::{Bound, Limit};
 use super::super::reason::{ClauseRef, Finding, Reason};
 use super::super::terms::Terms;
 use super::super::write;

@@ -9,12 +9,12 @@ mod text;
 mod words;
 
 use super::action::Action;
+use super::book::BookOwner;
 use super::condition::{Facts, Pass};
 use super::decide::{
     Standing, Verdict, applicable, certain_countries, decide, documents, refused_outright, unregistered,
 };
 use super::document::{Applies, Domain};
-use super::limit::BookOwner;
 use super::reason::{ClauseRef, Finding, Reason, ServiceClause, Source};
 use super::terms::{Said, Terms};
 use super::within::check_domains;

@@ -1,7 +1,8 @@
 //! Conditions and limits in words that name nobody.
 
+use super::super::book::Counted;
 use super::super::document::Applies;
-use super::super::limit::{Bound, Counted, Limit};
+use super::super::limit::{Bound, Limit};
 use crate::domain::{Amount, Country};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;

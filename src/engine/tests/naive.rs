@@ -32,6 +32,12 @@ fn reached(text: &str) -> Option<&'static str> {
     found.map(|(_, host)| *host).filter(|host| *host != "-")
 }
 
+/// Whether a name leads into the domains; for a refusal also where nobody can tell where it leads.
+fn leads(text: &str, domains: &Value, each: bool) -> bool {
+    let unclear = REACHED.iter().any(|(name, host)| *name == text && *host == "-");
+    reached(text).is_some_and(|host| is_within(host, domains)) || (unclear && !each)
+}
+
 fn is_within(host: &str, domains: &Value) -> bool {
     domains.as_array().unwrap().iter().any(|domain| {
         let domain = domain.as_str().unwrap();
@@ -104,7 +110,7 @@ fn value_passes(test: &str, bound: &Value, value: Option<&Value>, each: bool) ->
             "not_in" => !listed(),
             "at_most" => number(value).is_some_and(|found| found <= number(bound).unwrap()),
             "at_least" => number(value).is_some_and(|found| found >= number(bound).unwrap()),
-            "domain" => value.as_str().and_then(reached).is_some_and(|host| is_within(host, bound)),
+            "domain" => value.as_str().is_some_and(|text| leads(text, bound, each)),
             "prefix" => value.as_str().is_some_and(|text| text.starts_with(bound.as_str().unwrap())),
             "matches" if bound == "x+" => {
                 value.as_str().is_some_and(|text| !text.is_empty() && text.replace('x', "").is_empty())
@@ -196,10 +202,7 @@ impl World<'_> {
                     "amount" => self.at_most(value),
                     "counterparty" if test == "domain" => {
                         let names = self.action.counterparties.iter();
-                        let passes = |name: &ExternalName| {
-                            reached(name.as_str()).is_some_and(|host| is_within(host, value))
-                        };
-                        over(names.map(passes).collect())
+                        over(names.map(|name| leads(name.as_str(), value, each)).collect())
                     }
                     "resource" if test == "owner" => {
                         self.action.resource.as_ref().is_some_and(|resource| self.owns(value, resource))
@@ -269,7 +272,13 @@ impl World<'_> {
             "links" => {
                 let links: Vec<&str> = found.iter().flat_map(|text| links(text)).collect();
                 let inside = |link: &&str| is_within(link, &tests["domain"]);
-                arguments.is_some() && if each { links.iter().all(inside) } else { links.iter().any(inside) }
+                let unclear = |link: &&str| *link == "-";
+                arguments.is_some()
+                    && if each {
+                        links.iter().all(inside)
+                    } else {
+                        links.iter().any(|link| inside(link) || unclear(link))
+                    }
             }
             "contains" => {
                 let plain = |text: &str| {
