@@ -3,7 +3,7 @@
 use super::arguments::MandateExplain;
 use super::catalogue;
 use super::config::Sources;
-use super::mandate::document;
+use super::mandate::{document, read_file};
 use super::output::{self, Failure, Form};
 use crate::committer::clock;
 use crate::domain::{

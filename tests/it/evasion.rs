@@ -42,7 +42,8 @@ pub(crate) struct Sound {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Group {
-    group: String,
+    #[serde(rename = "group")]
+    name: String,
     #[expect(dead_code, reason = "it is there to be read in the file")]
     about: String,
     /// Which request they are mutations of, unless a case says otherwise.
@@ -54,7 +55,8 @@ struct Group {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Case {
-    case: String,
+    #[serde(rename = "case")]
+    name: String,
     of: Option<String>,
     /// The text that is replaced; it stands in the request exactly once.
     replace: Option<String>,
@@ -85,11 +87,11 @@ impl Case {
         }
         let mut body = self.before.clone().unwrap_or_default();
         let Some(replace) = &self.replace else {
-            assert!(!body.is_empty(), "`{}` changes nothing", self.case);
+            assert!(!body.is_empty(), "`{}` changes nothing", self.name);
             body.extend_from_slice(sound.as_bytes());
             return body;
         };
-        assert_eq!(sound.matches(&**replace).count(), 1, "`{}`: `{replace}` stands there once", self.case);
+        assert_eq!(sound.matches(&**replace).count(), 1, "`{}`: `{replace}` stands there once", self.name);
         let (before, after) = sound.split_once(&**replace).unwrap();
         let with =
             self.with.as_ref().map(|with| with.clone().into_bytes()).or_else(|| self.with_bytes.clone());
@@ -114,9 +116,8 @@ impl Case {
         {
             return Some(format!("the outcome {outcome:?} was expected"));
         }
-        let named = self.names.as_ref().is_none_or(|name| match name.starts_with('/') {
-            true => points_to(reply, name),
-            false => reply.names(name),
+        let named = self.names.as_ref().is_none_or(|name| {
+            if name.starts_with('/') { points_to(reply, name) } else { reply.names(name) }
         });
         let said = self.says.as_ref().is_none_or(|words| reply.text.contains(words));
         (!named || !said).then(|| format!("{:?} {:?} is not named", self.names, self.says))
@@ -165,9 +166,9 @@ fn no_evasion_is_allowed_and_each_is_told_why(db: Db) {
     let only = std::env::var("EVASION").unwrap_or_default();
     let mut wrong = String::new();
     for group in groups() {
-        let cases: Vec<&Case> = group.cases.iter().filter(|case| case.case.contains(&only)).collect();
+        let cases: Vec<&Case> = group.cases.iter().filter(|case| case.name.contains(&only)).collect();
         for (number, tries) in cases.chunks(TRIES).enumerate() {
-            let agent = Agent::new(&member, &format!("{} {number}", group.group));
+            let agent = Agent::new(&member, &format!("{} {number}", group.name));
             check_controls(&agent, &sound, &group);
             for case in tries {
                 let body = case.body(&sound.requests[case.of.as_ref().unwrap_or(&group.of)]);
@@ -177,8 +178,8 @@ fn no_evasion_is_allowed_and_each_is_told_why(db: Db) {
                     let _ = write!(
                         wrong,
                         "\n{}: {}: {objection}\n  asked: {shown}\n  answered: {} {}\n",
-                        group.group,
-                        case.case,
+                        group.name,
+                        case.name,
                         reply.status,
                         reply.text.chars().take(600).collect::<String>()
                     );
@@ -198,7 +199,7 @@ fn check_controls(agent: &Agent, sound: &Sound, group: &Group) {
     for name in used {
         let body = sound.requests.get(name).unwrap_or_else(|| panic!("no request `{name}`"));
         let reply = evaluate(agent, body.as_bytes());
-        assert_eq!(reply.json["outcome"], "allow", "the sound `{name}` of `{}`: {}", group.group, reply.text);
+        assert_eq!(reply.json["outcome"], "allow", "the sound `{name}` of `{}`: {}", group.name, reply.text);
     }
 }
 
@@ -211,7 +212,7 @@ fn the_corpus_is_large_and_every_case_expects_a_reason() {
     assert!(cases.len() >= FEWEST, "{} cases", cases.len());
     let mut bodies = BTreeSet::new();
     for (group, case) in cases {
-        let name = format!("{}: {}", group.group, case.case);
+        let name = format!("{}: {}", group.name, case.name);
         assert!(case.names.is_some() || case.says.is_some(), "`{name}` expects no reason");
         assert_eq!(case.outcome.is_some(), case.status.is_none(), "`{name}`: a status, or an outcome");
         let request = &sound.requests[case.of.as_ref().unwrap_or(&group.of)];

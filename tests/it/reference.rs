@@ -2,7 +2,7 @@
 
 use crate::client::Reply;
 use crate::documents::ACTING_SCOPES;
-use crate::shell::act::{Said, Taken};
+use crate::shell::act::{Heard, Said};
 use crate::shell::call::{Answer, Call};
 use crate::shell::setting::{Setting, Terms, refund, refunds};
 use crate::shell::world::{Decision, DecisionKind, World};
@@ -202,9 +202,9 @@ impl ReferenceStateMachine for Reference {
     fn apply(mut state: Self, event: &Event) -> Self {
         let world = &mut state.world;
         state.opened = false;
-        let ok = |taken: Taken| match taken {
-            Taken::Taken | Taken::Before => 200,
-            Taken::Conflict => 409,
+        let ok = |taken: Heard| match taken {
+            Heard::Taken | Heard::Before => 200,
+            Heard::Conflict => 409,
         };
         state.told = match event {
             Event::Ask(call) => {
@@ -243,7 +243,7 @@ impl ReferenceStateMachine for Reference {
                     (DecisionStatus::Open, DecisionKind::Effect(effect)) => {
                         SETTING.report(world, effect, said)
                     }
-                    (_, DecisionKind::Effect(_) | DecisionKind::Action { .. }) => Taken::Conflict,
+                    (_, DecisionKind::Effect(_) | DecisionKind::Action { .. }) => Heard::Conflict,
                 };
                 Told { status: ok(taken), ..Told::default() }
             }
@@ -270,7 +270,7 @@ impl ReferenceStateMachine for Reference {
 
 /// A call, mostly under the key that others like it use.
 fn call(body: usize, names: Option<usize>) -> impl Strategy<Value = Event> {
-    let key = prop_oneof![2 => Just(None), 3 => Just(Some(body % 3)), 1 => (0..3_usize).prop_map(Some)];
+    let key = prop_oneof![2 => Just(None), 3 => Just(Some(body)), 1 => (0..7_usize).prop_map(Some)];
     key.prop_map(move |key| Event::Ask(Call { body, key, names }))
 }
 

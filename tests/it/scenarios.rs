@@ -32,7 +32,7 @@ fn every_scenario_comes_to_what_it_should(db: Db) {
     companies.retain(|company| !company.scenarios.is_empty());
     // The longest first: it decides how long all of them take.
     companies.sort_by_key(|company| std::cmp::Reverse(company.scenarios.len()));
-    let tenants: Vec<&str> = companies.iter().map(|company| &*company.company).collect();
+    let tenants: Vec<&str> = companies.iter().map(|company| &*company.tenant).collect();
     let mut server = Server::set_up(db, &tenants);
     server.serve();
     let house = House::new(server);
@@ -54,7 +54,7 @@ fn every_scenario_comes_to_what_it_should(db: Db) {
 
 /// Plays a company's scenarios one after another; what went wrong.
 fn play(house: &House, company: &Company) -> Vec<String> {
-    let (operator, mut failures) = (people::operator(&house.enter(), &company.company), Vec::new());
+    let (operator, mut failures) = (people::operator(&house.enter(), &company.tenant), Vec::new());
     for (intent, entry) in &company.catalogue {
         let _up = house.enter();
         people::put_entry(&operator, intent, entry);
@@ -74,7 +74,7 @@ fn play(house: &House, company: &Company) -> Vec<String> {
             let said = panic.downcast_ref::<String>().cloned();
             let said = said.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
             let said = said.unwrap_or_default();
-            failures.push(format!("{}: {}: at step {at}: {said}", company.company, scenario.name));
+            failures.push(format!("{}: {}: at step {at}: {said}", company.tenant, scenario.name));
         }
         for step in &scenario.steps {
             if let Step::PutCatalogue(put) = step

@@ -239,11 +239,11 @@ impl Service {
             (read, later) => {
                 let answer = setting.answer(world, call, read.unwrap_or(world.version()));
                 let place = setting.record(world, &answer);
-                let taken = place.map(|place| setting.takes(world, &answer, place)).unwrap_or_default();
+                let taken = place.map(|place| Setting::takes(world, &answer, place)).unwrap_or_default();
                 if later {
-                    state.owed.extend(taken)
+                    state.owed.extend(taken);
                 } else {
-                    world.books.extend(taken)
+                    world.books.extend(taken);
                 }
                 (answer, place)
             }

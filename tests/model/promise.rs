@@ -27,8 +27,8 @@ pub(crate) const RECORD: &str = "no answer is seen before its record";
 pub(crate) const RESERVATION: &str = "only a failed effect gives its reservation back";
 
 /// What the mandate lets through in a day without asking, and what the credential ever lets through in a day, in cents.
-pub(crate) const UNASKED_A_DAY: u64 = 150_00;
-pub(crate) const EVER_A_DAY: u64 = 170_00;
+pub(crate) const UNASKED_A_DAY: u64 = 15_000;
+pub(crate) const EVER_A_DAY: u64 = 17_000;
 
 /// Every promise, and what shows that they are not kept by nothing ever happening.
 pub(crate) fn promises() -> Vec<Property<Service>> {

@@ -94,7 +94,7 @@ fn breaks(mutant: Mutant, promise: &'static str, course: Course) {
     let service = Service { courses: vec![course], mutant: Some(mutant) };
     let found = HasDiscoveries::AllOf([promise].into());
     let checker =
-        service.checker().finish_when(found).timeout(Duration::from_mins(1)).threads(2).spawn_bfs().join();
+        service.checker().finish_when(found).timeout(Duration::from_mins(5)).threads(2).spawn_bfs().join();
     let Some(path) = checker.discovery(promise) else {
         panic!("without it, `{promise}` still held in {} states", checker.unique_state_count());
     };

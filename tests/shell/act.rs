@@ -11,7 +11,7 @@ const UNKNOWN_LIFETIME: Duration = Duration::days(3650);
 
 /// Whether something was taken, and how it is answered where it was not.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Taken {
+pub(crate) enum Heard {
     /// It was.
     Taken,
     /// It was said before, word for word.
@@ -94,27 +94,27 @@ impl Setting {
     }
 
     /// A person's no; `asked` is what was read of the decision.
-    pub(crate) fn no(world: &mut World, decision: usize, asked: &Asked) -> Taken {
+    pub(crate) fn no(world: &mut World, decision: usize, asked: &Asked) -> Heard {
         if asked.status != DecisionStatus::Open || !asked.is_waiting(world.now) {
-            return Taken::Conflict;
+            return Heard::Conflict;
         }
         world.decisions[decision].status = DecisionStatus::Declined;
         world.log.push(Entry::No { decision });
-        Taken::Taken
+        Heard::Taken
     }
 
     /// What somebody says of an effect.
-    pub(crate) fn report(&self, world: &mut World, effect: usize, said: Said) -> Taken {
+    pub(crate) fn report(&self, world: &mut World, effect: usize, said: Said) -> Heard {
         let row = &world.effects[effect];
         if said.word == Word::Agent && row.said == Some(said.status) {
-            return Taken::Before;
+            return Heard::Before;
         }
         let attested = match self.bodies[row.body].effect {
             Some(OutcomeFrom::Attested) => true,
             Some(OutcomeFrom::Agent) | None => false,
         };
         let Some(status) = step::report(row.status, said.status, attested, said.word) else {
-            return Taken::Conflict;
+            return Heard::Conflict;
         };
         let place = row.place;
         let row = &mut world.effects[effect];
@@ -139,24 +139,24 @@ impl Setting {
             }
             EffectStatus::Claimed | EffectStatus::Done | EffectStatus::Failed => {}
         }
-        Taken::Taken
+        Heard::Taken
     }
 
     /// Ends a decision whose time is over.
-    pub(crate) fn expire(&self, world: &mut World, decision: usize) -> Taken {
+    pub(crate) fn expire(&self, world: &mut World, decision: usize) -> Heard {
         let asked = world.asked(self, decision, None);
         let waits = matches!(asked.status, DecisionStatus::Open | DecisionStatus::Approved);
         if !waits || asked.is_waiting(world.now) {
-            return Taken::Conflict;
+            return Heard::Conflict;
         }
         end(world, decision, DecisionStatus::Expired);
-        Taken::Taken
+        Heard::Taken
     }
 
     /// Says of an effect nobody reported on in time that nobody knows.
-    pub(crate) fn overdue(&self, world: &mut World, effect: usize) -> Taken {
+    pub(crate) fn overdue(&self, world: &mut World, effect: usize) -> Heard {
         if world.now < world.effects[effect].report_by {
-            return Taken::Conflict;
+            return Heard::Conflict;
         }
         self.report(world, effect, Said { word: Word::Nobody, status: EffectStatus::Unknown })
     }

@@ -189,7 +189,7 @@ impl Setting {
     }
 
     /// What an answer recorded at `place` takes from the books.
-    pub(crate) fn takes(&self, world: &World, answer: &Answer, place: usize) -> Vec<Row> {
+    pub(crate) fn takes(world: &World, answer: &Answer, place: usize) -> Vec<Row> {
         let Answer::Decided(decided) = answer else { return Vec::new() };
         if decided.outcome != Outcome::Allow {
             return Vec::new();
@@ -208,7 +208,7 @@ impl Setting {
     pub(crate) fn commit(&self, world: &mut World, call: Call) -> (Answer, Option<usize>) {
         let answer = self.answer(world, call, world.version());
         let place = self.record(world, &answer);
-        let taken = place.map(|place| self.takes(world, &answer, place)).unwrap_or_default();
+        let taken = place.map(|place| Self::takes(world, &answer, place)).unwrap_or_default();
         world.books.extend(taken);
         (answer, place)
     }

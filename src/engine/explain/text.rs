@@ -86,8 +86,8 @@ impl Step {
         }
         match self.elsewhere {
             0 => {}
-            1 => lines.push("  1 other names other intents".into()),
-            others => lines.push(format!("  {others} others name other intents")),
+            1 => lines.push("  1 other clause names other intents".into()),
+            others => lines.push(format!("  {others} other clauses name other intents")),
         }
     }
 

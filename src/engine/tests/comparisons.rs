@@ -222,6 +222,11 @@ fn one_bound_follows_from_another_or_does_not() {
             evidence(json!({"cites": {"at_least": 1}})),
             true,
         ),
+        (
+            evidence(json!({"cites": {"owner": "principal"}})),
+            evidence(json!({"cites": {"at_least": 2}})),
+            false,
+        ),
         (json!({"labels": {"a": {"at_most": "x"}}}), json!({"labels": {"a": {"at_most": "x"}}}), true),
         (json!({"labels": {"a": {"at_most": "x"}}}), json!({"labels": {"a": {"at_most": "y"}}}), false),
         (hours("09:00", "17:00"), hours("08:00", "18:00"), true),

@@ -182,7 +182,7 @@ fn a_limit_says_what_was_used_since_when_and_what_is_allowed() {
             "    holds  counterparty in a list of 1",
             "    fails  at most 500.00 EUR per day: 490.00 EUR used since 2026-11-30T00:00:00.000Z, 24.00 EUR asked, \
              500.00 EUR allowed",
-            "  1 other names other intents",
+            "  1 other clause names other intents",
             "answer      escalate: above the total per day: 24.00 EUR asked, 490.00 EUR used, 500.00 EUR allowed",
         ]
     );

@@ -6,6 +6,7 @@ mod admission;
 mod carried;
 mod cedar;
 mod comparisons;
+mod condition_documents;
 mod conditions;
 mod decisions;
 mod derivations;

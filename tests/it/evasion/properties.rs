@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 both!(
     no_number_outside_the_bound_is_ever_allowed,
@@ -146,7 +147,10 @@ fn other_host() -> impl Strategy<Value = String> {
 fn dressed(host: &str, how: Index) -> String {
     let upper = host.to_uppercase();
     let wide = host.replace('.', "\u{3002}");
-    let escaped: String = host.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let mut escaped = String::new();
+    for byte in host.bytes() {
+        let _ = write!(escaped, "%{byte:02x}");
+    }
     let clothes = [
         format!("https://{host}/"),
         format!("http://{host}:8443/ours.example"),

@@ -23,7 +23,7 @@ pub(crate) fn advance(server: &Server, company: &str, time: &str) {
 /// all before it and the newest at the edge.
 pub(crate) fn happened(server: &Server, company: &str, principal: &str, edge: &Happened) {
     stay_clear_of_the_hour();
-    let start = start_of(&edge.period, Utc::now());
+    let start = start_of(&edge.period, now());
     let (which, target) = match &*edge.at {
         "first" => ("MIN", start),
         "before" => ("MAX", start - Duration::milliseconds(1)),
@@ -40,7 +40,7 @@ pub(crate) fn happened(server: &Server, company: &str, principal: &str, edge: &H
 
 /// Waits where the hour is about to end, so that no period ends inside a step.
 pub(crate) fn stay_clear_of_the_hour() {
-    let now = Utc::now();
+    let now = now();
     if now.minute() == 59 && now.second() >= 45 {
         std::thread::sleep(std::time::Duration::from_secs(u64::from(61 - now.second())));
     }
@@ -52,6 +52,15 @@ fn move_back(server: &Server, company: &str, milliseconds: i64) {
         let set: Vec<_> = columns.iter().map(|name| format!("{name} = {name} - {milliseconds}")).collect();
         connection.execute(&format!("UPDATE {table} SET {} WHERE tenant = '{company}'", set.join(", ")));
     }
+}
+
+/// The machine's time, which on one machine is the server's and its database's too.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the scenarios are told from outside, where nobody hands the time over"
+)]
+fn now() -> DateTime<Utc> {
+    Utc::now()
 }
 
 fn start_of(period: &str, now: DateTime<Utc>) -> DateTime<Utc> {
@@ -102,9 +111,9 @@ fn time(placeholder: &str) -> Option<String> {
         return None;
     }
     let at = match offset.split_at_checked(1) {
-        None => Utc::now(),
-        Some(("+", time)) => Utc::now() + duration(time),
-        Some(("-", time)) => Utc::now() - duration(time),
+        None => now(),
+        Some(("+", time)) => now() + duration(time),
+        Some(("-", time)) => now() - duration(time),
         Some(_) => panic!("no time is `{placeholder}`"),
     };
     Some(match what {

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 #[serde(deny_unknown_fields)]
 pub(crate) struct Company {
     /// The tenant.
-    pub(crate) company: String,
+    #[serde(rename = "company")]
+    pub(crate) tenant: String,
     /// What the stories have in common, for whoever reads them.
     #[expect(dead_code, reason = "it is there to be read in the file, and has to be there")]
     pub(crate) about: String,

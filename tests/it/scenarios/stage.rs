@@ -78,12 +78,12 @@ impl<'a> Stage<'a> {
         place: usize,
     ) -> Self {
         let _up = house.enter();
-        let address = |name: &str| format!("{name}-{place}@{}.test", company.company);
-        let (member, principal) = person(operator, &company.company, &address("member"), &["member".into()]);
+        let address = |name: &str| format!("{name}-{place}@{}.test", company.tenant);
+        let (member, principal) = person(operator, &company.tenant, &address("member"), &["member".into()]);
         let mut principals = vec![principal.clone()];
         let mut people = BTreeMap::new();
         for (name, roles) in &scenario.people {
-            let (colleague, id) = person(operator, &company.company, &address(name), roles);
+            let (colleague, id) = person(operator, &company.tenant, &address(name), roles);
             principals.push(id);
             people.insert(name.clone(), colleague);
         }
@@ -129,13 +129,12 @@ impl<'a> Stage<'a> {
         credential.extend(cast.credential.clone());
         let credential = self.resolved(&Value::Object(credential));
         let person = cast.whose.as_ref().map_or(&self.member, |whose| &self.people[whose]);
-        let id = match &cast.of {
-            Some(of) => self.agent(of).id.clone(),
-            None => {
-                let kind = cast.kind.as_deref().unwrap_or("acting");
-                let made = person.post("/v1/agents", &json!({"name": name, "kind": kind})).expect(201);
-                made["id"].as_str().unwrap().to_owned()
-            }
+        let id = if let Some(of) = &cast.of {
+            self.agent(of).id.clone()
+        } else {
+            let kind = cast.kind.as_deref().unwrap_or("acting");
+            let made = person.post("/v1/agents", &json!({"name": name, "kind": kind})).expect(201);
+            made["id"].as_str().unwrap().to_owned()
         };
         Agent::with_credential(person, &id, &credential)
     }
@@ -192,8 +191,8 @@ impl<'a> Stage<'a> {
                     }
                 }
             }
-            Step::Advance(time) => clock::advance(&up, &self.company.company, time),
-            Step::Happened(edge) => clock::happened(&up, &self.company.company, &self.principal, edge),
+            Step::Advance(time) => clock::advance(&up, &self.company.tenant, time),
+            Step::Happened(edge) => clock::happened(&up, &self.company.tenant, &self.principal, edge),
             Step::Restart(_) => panic!("a restart that is none"),
         }
     }
@@ -201,13 +200,8 @@ impl<'a> Stage<'a> {
     fn ask(&mut self, ask: &Ask) {
         let by = ask.by.clone().unwrap_or_else(|| "agent".into());
         let agent = self.agent(&by);
-        let mut request = match &ask.what {
-            Value::String(name) => {
-                self.company.requests.get(name).unwrap_or_else(|| panic!("no request `{name}`"))
-            }
-            whole => whole,
-        }
-        .clone();
+        let named = |name| self.company.requests.get(name).unwrap_or_else(|| panic!("no request `{name}`"));
+        let mut request = ask.what.as_str().map_or(&ask.what, named).clone();
         if let Some(but) = &ask.but {
             super::answer::merge(&mut request, but);
         }
@@ -360,7 +354,7 @@ impl<'a> Stage<'a> {
         let up = self.house.enter();
         let mut database = up.database().connect();
         let principals = self.principals.join("', '");
-        let whose = format!("tenant = '{}' AND principal IN ('{principals}')", self.company.company);
+        let whose = format!("tenant = '{}' AND principal IN ('{principals}')", self.company.tenant);
         let mut number = |what: &str| database.number(&format!("SELECT COUNT(*) FROM {what} AND {whose}"));
         let mut ended = |status: &str| number(&format!("effects WHERE status = '{status}'"));
         let counts = Counts {
