@@ -71,7 +71,9 @@ pub use explain::{Explanation, Shown, explain};
 pub use hours::{DaysOfWeek, Hours, Minute};
 pub use labels::{Labels, check_labels};
 pub use ledger::Ledger;
-pub use limit::{MOST_BOOKS, Book, BookName, BookOwner, BookUse, Bound, Counted, Each, Limit, Period, Reservation, Used};
+pub use limit::{
+    Book, BookName, BookOwner, BookUse, Bound, Counted, Each, Limit, MOST_BOOKS, Period, Reservation, Used,
+};
 pub use pointer::Pointer;
 pub use protected::Literal;
 pub use reach::{HostDomain, HostDomains};
