@@ -97,6 +97,11 @@ fn limits_that_no_call_can_meet_keep_a_mandate_out() {
             "another total of the clause is in EUR, this one in USD",
         ),
         (
+            "pay.refund",
+            json!({"when": {"amount": {"at_least": euros(100)}}, "limits": [{"total": euros(50), "per": "day"}]}),
+            "the clause takes 100.00 EUR or more, the total allows 50.00 EUR",
+        ),
+        (
             "look",
             json!({"limits": [{"once_per": "resource"}]}),
             "the catalogue derives no resource for `look`",
