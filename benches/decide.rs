@@ -1,14 +1,15 @@
 //! How long one decision takes, by how much the mandate says: the engine alone, without storage or HTTP.
 //!
 //! Beside the mandate stands a policy of twenty clauses, as a tenant would have one. A figure is one call of
-//! [`procura::engine::decide()`] on facts that are already read, the verdict's own memory included.
+//! [`procura::engine::decide()`] on facts that are already read, the verdict's own memory included; where there are
+//! limits, with the question which books to look into and their answer, but not the looking.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark that cannot be set up stops")]
 
 use divan::{Bencher, black_box};
 use procura::domain::{AgentId, AgentKind, ExternalName, PrincipalId, Scope, Scopes, Timestamp};
 use procura::engine::{
-    Action, CredentialClauses, MandateDocument, PolicyDocument, Standing, Used, decide, read_request,
+    Action, CredentialClauses, MandateDocument, PolicyDocument, Standing, Used, decide, looks, read_request,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -26,8 +27,32 @@ fn main() {
 /// Forty intents, every eighth clause on a whole area, conditions on every fact.
 #[divan::bench(args = SIZES)]
 fn a_usual_mandate(bencher: Bencher<'_, '_>, size: usize) {
-    let anywhere = |index| intent(index, index / AREAS);
     measure(bencher, &World::of((0..size).map(usual), anywhere));
+}
+
+/// The same, and each allowance bounds the sum of a day and how often each counterparty gets something in a month.
+#[divan::bench(args = SIZES)]
+fn a_usual_mandate_with_limits(bencher: Bencher<'_, '_>, size: usize) {
+    let limited = |index| {
+        let mut clause = usual(index);
+        if clause["effect"] == "allow" {
+            clause["limits"] = json!([
+                {"total": {"value": "1000.00", "currency": "EUR"}, "per": "day"},
+                {"count": 30, "per": "month", "each": "counterparty"}
+            ]);
+        }
+        clause
+    };
+    let world = World::of((0..size).map(limited), anywhere);
+    let mut actions = world.actions.iter().cycle();
+    bencher.bench_local(|| {
+        let action = black_box(actions.next().unwrap());
+        let mut used = Used::default();
+        for look in looks(&world.standing(&used), action, now()) {
+            used.note(&look, 1);
+        }
+        decide(&world.standing(&used), action, now())
+    });
 }
 
 /// Every clause names the intent, holds, and the last one decides.
@@ -74,27 +99,38 @@ impl World {
         let actions = (0..AREAS * VERBS).map(|index| action(index, &asked(index))).collect();
         Self { mandate, policy, known, actions }
     }
+
+    fn standing<'a>(&'a self, used: &'a Used) -> Standing<'a> {
+        Standing {
+            scopes: Scopes::NONE.with(Scope::ActionRequest),
+            principal: PrincipalId::new(Timestamp::from_unix_seconds(0), [1; 10]),
+            agent: AgentId::new(Timestamp::from_unix_seconds(0), [1; 10]),
+            agent_kind: AgentKind::Acting,
+            mandate: &self.mandate,
+            policy: &self.policy,
+            credentials: &[],
+            country_fixed: None,
+            known: &self.known,
+            used,
+            zone: chrono_tz::Europe::Berlin,
+        }
+    }
 }
 
 fn measure(bencher: Bencher<'_, '_>, world: &World) {
     let used = Used::default();
-    let standing = Standing {
-        scopes: Scopes::NONE.with(Scope::ActionRequest),
-        principal: PrincipalId::new(Timestamp::from_unix_seconds(0), [1; 10]),
-        agent: AgentId::new(Timestamp::from_unix_seconds(0), [1; 10]),
-        agent_kind: AgentKind::Acting,
-        mandate: &world.mandate,
-        policy: &world.policy,
-        credentials: &[],
-        country_fixed: None,
-        known: &world.known,
-        used: &used,
-        zone: chrono_tz::UTC,
-    };
-    let now = Timestamp::from_unix_seconds(1_800_000_000);
+    let standing = world.standing(&used);
     // Another action each time, so that no branch is predicted from the call before.
     let mut actions = world.actions.iter().cycle();
-    bencher.bench_local(move || decide(black_box(&standing), black_box(actions.next().unwrap()), now));
+    bencher.bench_local(move || decide(black_box(&standing), black_box(actions.next().unwrap()), now()));
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_unix_seconds(1_800_000_000)
+}
+
+fn anywhere(index: usize) -> String {
+    intent(index, index / AREAS)
 }
 
 fn intent(area: usize, verb: usize) -> String {

@@ -6,7 +6,7 @@ use super::recording::Content;
 use super::withdraw;
 use crate::committer::{Books, Draft};
 use crate::domain::{Chain, MandateId, Scopes};
-use crate::engine::{Change, MandateDocument, Warning, check_mandate, compare};
+use crate::engine::{Admission, Beside, Change, MandateDocument, admit_mandate, compare};
 use crate::evidence::receipt::Kind;
 use crate::storage::mandate::{self, MandateVersion};
 use crate::storage::receipt::StoredReceipt;
@@ -20,13 +20,14 @@ pub struct Put {
     pub version: u64,
     /// How it compares with the one before.
     pub change: Change,
-    /// What the person should know about it.
-    pub warnings: Vec<Warning>,
+    /// What the person should know about it, and what it takes for granted.
+    pub admission: Admission,
     /// The act's receipt.
     pub stored: Arc<StoredReceipt>,
 }
 
-/// Puts `document` live as the next version, if `seen` is still the live one. Widening needs a fresh sign-in.
+/// Puts `document` live as the next version, if `seen` is still the live one and nothing keeps it out. Widening needs
+/// a fresh sign-in.
 pub fn put(
     books: &mut Books<'_>,
     person: &Person,
@@ -46,9 +47,11 @@ pub fn put(
         }
         Change::Narrowed | Change::Unchanged => {}
     }
+    let (catalogue, policy) = (books.catalogue()?, books.policy()?);
+    let beside = Beside { catalogue: Some(&catalogue.catalogue), policy: Some(&policy.document) };
+    let admission = admit_mandate(document, Some(&live.document), beside, now);
+    admission.admitted()?;
     let version = live.version.saturating_add(1);
-    let policy = books.policy()?;
-    let warnings = check_mandate(document, Some(&policy.document.labels), now);
     let written = document.to_json();
     let row = MandateVersion {
         principal: person.id,
@@ -62,14 +65,14 @@ pub fn put(
     let (connection, slug) = books.place();
     mandate::insert(connection, slug, &row)?;
     books.authority_changed();
-    let stored = record(books, person, &row, written, change, &warnings)?;
+    let stored = record(books, person, &row, written, change, &admission)?;
     match change {
         Change::Narrowed | Change::Mixed => {
             withdraw::after_narrowing(books, Some(person.id), "the mandate was narrowed")?;
         }
         Change::Widened | Change::Unchanged => {}
     }
-    Ok(Put { version, change, warnings, stored })
+    Ok(Put { version, change, admission, stored })
 }
 
 /// Takes every scope away, whatever version is live: from the next call on every agent is refused.
@@ -85,7 +88,7 @@ fn record(
     row: &MandateVersion,
     written: Value,
     change: Change,
-    warnings: &[Warning],
+    admission: &Admission,
 ) -> Result<Arc<StoredReceipt>, Error> {
     let mut content = Content::default();
     let input = json!({
@@ -96,14 +99,11 @@ fn record(
         "replaces": row.version.saturating_sub(1),
         "document": content.commit("/input/document", written),
     });
-    let warnings: Vec<Value> = warnings
-        .iter()
-        .map(|warning| json!({"pointer": warning.pointer, "message": warning.message}))
-        .collect();
     let output = json!({
         "version": row.version,
         "change": change.as_str(),
-        "warnings": content.commit("/output/warnings", Value::Array(warnings)),
+        "warnings": content.commit("/output/warnings", admission.warnings_json()),
+        "assumptions": content.commit("/output/assumptions", json!(admission.assumptions)),
     });
     let mut draft = Draft::act(Kind::MandatePut, Chain::Principal(person.id), input, output).by(person.id);
     draft.mandate_version = Some(row.version);

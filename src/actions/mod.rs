@@ -15,6 +15,7 @@ pub mod export;
 mod judge;
 pub mod mandate;
 pub mod policy;
+pub mod preview;
 pub mod principal;
 mod queue;
 mod recording;

@@ -6,7 +6,7 @@ use super::recording::Content;
 use super::withdraw;
 use crate::committer::{Books, Draft};
 use crate::domain::Chain;
-use crate::engine::{Change, PolicyDocument, compare_policies};
+use crate::engine::{Admission, Change, PolicyDocument, admit_policy, compare_policies};
 use crate::evidence::receipt::Kind;
 use crate::storage::policy::{self, PolicyVersion};
 use crate::storage::receipt::StoredReceipt;
@@ -20,11 +20,14 @@ pub struct Put {
     pub version: u64,
     /// How it compares with the one before.
     pub change: Change,
+    /// What the operator should know about it, and what it takes for granted.
+    pub admission: Admission,
     /// The act's receipt, which names the operator.
     pub stored: Arc<StoredReceipt>,
 }
 
-/// Puts `document` live as the next version, if `seen` is still the live one. Widening needs a fresh sign-in.
+/// Puts `document` live as the next version, if `seen` is still the live one and nothing keeps it out. Widening needs
+/// a fresh sign-in.
 pub fn put(
     books: &mut Books<'_>,
     operator: &Operator,
@@ -43,6 +46,9 @@ pub fn put(
         Change::Widened | Change::Mixed => person.require_fresh(now, "widening a policy")?,
         Change::Narrowed | Change::Unchanged => {}
     }
+    let catalogue = books.catalogue()?;
+    let admission = admit_policy(document, Some(&live.document), Some(&catalogue.catalogue));
+    admission.admitted()?;
     let version = live.version.saturating_add(1);
     let written = document.to_json();
     let row = PolicyVersion {
@@ -63,7 +69,12 @@ pub fn put(
         "replaces": live.version,
         "document": content.commit("/input/document", written),
     });
-    let output = json!({"version": version, "change": change.as_str()});
+    let output = json!({
+        "version": version,
+        "change": change.as_str(),
+        "warnings": content.commit("/output/warnings", admission.warnings_json()),
+        "assumptions": content.commit("/output/assumptions", json!(admission.assumptions)),
+    });
     let mut draft = Draft::act(Kind::PolicyPut, Chain::Principal(person.id), input, output).by(person.id);
     draft.policy_version = Some(version);
     draft.content = content.finish();
@@ -74,5 +85,5 @@ pub fn put(
         }
         Change::Widened | Change::Unchanged => {}
     }
-    Ok(Put { version, change, stored })
+    Ok(Put { version, change, admission, stored })
 }

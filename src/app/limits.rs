@@ -28,8 +28,10 @@ const MOST_REMEMBERED: usize = 100_000;
 
 /// Exports that run at once: each reads much, and keeps a thread for as long as its client reads.
 const MOST_EXPORTS: usize = 2;
-/// When it is worth asking again for an export, in seconds.
-const RETRY_EXPORT_SECONDS: i64 = 5;
+/// Previews that run at once: each decides many calls again.
+const MOST_PREVIEWS: usize = 2;
+/// When it is worth asking again for an export or a preview, in seconds.
+const RETRY_SECONDS: i64 = 5;
 
 /// What was done too often, and when it may be tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +48,7 @@ pub struct Limits {
     clock: DefaultClock,
     failures: Mutex<HashMap<Failing, Failures>>,
     exports: Arc<Semaphore>,
+    previews: Arc<Semaphore>,
 }
 
 /// Whose failures are counted.
@@ -73,6 +76,10 @@ struct Failures {
     since: Timestamp,
 }
 
+fn place_among(all: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, TooMany> {
+    all.clone().try_acquire_owned().map_err(|_| TooMany { retry_after_seconds: RETRY_SECONDS })
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -81,6 +88,7 @@ impl Default for Limits {
             clock: DefaultClock::default(),
             failures: Mutex::default(),
             exports: Arc::new(Semaphore::new(MOST_EXPORTS)),
+            previews: Arc::new(Semaphore::new(MOST_PREVIEWS)),
         }
     }
 }
@@ -154,8 +162,12 @@ impl Limits {
 
     /// A place among the exports that run at once, kept until it is dropped.
     pub fn export(&self) -> Result<OwnedSemaphorePermit, TooMany> {
-        let place = self.exports.clone().try_acquire_owned();
-        place.map_err(|_| TooMany { retry_after_seconds: RETRY_EXPORT_SECONDS })
+        place_among(&self.exports)
+    }
+
+    /// A place among the previews that run at once, kept until it is dropped.
+    pub fn preview(&self) -> Result<OwnedSemaphorePermit, TooMany> {
+        place_among(&self.previews)
     }
 
     /// Forgets who has not called for a while.

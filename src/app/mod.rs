@@ -5,6 +5,7 @@ mod background;
 pub mod export;
 mod limits;
 mod mailer;
+pub mod preview;
 mod settings;
 pub mod tree;
 mod verifiers;

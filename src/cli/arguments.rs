@@ -192,6 +192,9 @@ pub(super) struct MandateCheck {
     /// The file holds a policy
     #[arg(long)]
     pub(super) policy: bool,
+    /// The catalogue it is checked beside: what GET /v1/catalogue answers, or intents with their entries
+    #[arg(long, value_name = "FILE")]
+    pub(super) catalogue: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -1,20 +1,20 @@
 //! `procura mandate explain`: what a mandate says to one request, step by step, without a server.
 
 use super::arguments::MandateExplain;
+use super::catalogue;
 use super::config::Sources;
 use super::mandate::document;
 use super::output::{self, Failure, Form};
 use crate::committer::clock;
 use crate::domain::{
-    AgentId, AgentKind, ExternalName, FactsFrom, Intent, Malformed, Outcome, PrincipalId, Scope, Scopes,
-    Timestamp,
+    AgentId, AgentKind, ExternalName, FactsFrom, Malformed, Outcome, PrincipalId, Scope, Scopes, Timestamp,
 };
 use crate::engine::{
-    self, Action, CatalogueEntry, Described, Explanation, MandateDocument, PolicyDocument, Shown, Standing,
-    Used, check_labels, read_attested_request,
+    self, Action, Catalogue, Described, Explanation, MandateDocument, PolicyDocument, Shown, Standing, Used,
+    check_labels, read_attested_request,
 };
-use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use serde_json::json;
+use std::collections::BTreeSet;
 
 /// What the answer rests on beside the files.
 const ASSUMED: &str = "nothing is used yet, nobody was approved before, the agent holds `action:request`";
@@ -29,8 +29,8 @@ pub(super) fn run(sources: &Sources, options: &MandateExplain, form: Form) -> Re
         None => PolicyDocument::empty(),
     };
     let catalogue = match name("catalogue", options.catalogue.as_deref())? {
-        Some(file) => document(&file, catalogue)?,
-        None => BTreeMap::new(),
+        Some(file) => document(&file, catalogue::read)?,
+        None => Catalogue::default(),
     };
     let at: Option<Timestamp> = sources.parse("at", options.at.as_deref(), str::parse)?;
     let kind: Option<AgentKind> = sources.parse("kind", options.kind.as_deref(), str::parse)?;
@@ -47,34 +47,9 @@ pub(super) fn run(sources: &Sources, options: &MandateExplain, form: Form) -> Re
     })
 }
 
-/// Intents with their entries, or what `GET /v1/catalogue` answers.
-fn catalogue(value: &Value) -> Result<BTreeMap<Intent, CatalogueEntry>, Malformed> {
-    let entries: Vec<(String, &Value, String)> = match value.get("items").and_then(Value::as_array) {
-        Some(items) => items
-            .iter()
-            .enumerate()
-            .filter_map(|(place, item)| {
-                let intent = item.get("intent")?.as_str()?.to_owned();
-                Some((intent, item.get("entry")?, format!("/items/{place}/entry")))
-            })
-            .collect(),
-        None => {
-            let object = value.as_object().ok_or_else(|| {
-                Malformed::whole("not a catalogue: an object of intents with their entries")
-            })?;
-            object.iter().map(|(intent, entry)| (intent.clone(), entry, format!("/{intent}"))).collect()
-        }
-    };
-    let read = |(intent, entry, pointer): (String, &Value, String)| {
-        let intent: Intent = intent.parse().map_err(|detail: String| Malformed::at(&pointer, detail))?;
-        Ok((intent, CatalogueEntry::read(entry).map_err(|malformed| malformed.under(&pointer))?))
-    };
-    entries.into_iter().map(read).collect()
-}
-
 /// The facts: derived wherever the catalogue knows the intent; attested if the request states what only an
 /// enforcement point may.
-fn action(catalogue: &BTreeMap<Intent, CatalogueEntry>, request: &Described) -> Result<Action, Malformed> {
+fn action(catalogue: &Catalogue, request: &Described) -> Result<Action, Malformed> {
     if let Some(entry) = catalogue.get(&request.intent) {
         return engine::derive(entry, request);
     }

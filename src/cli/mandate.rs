@@ -1,12 +1,14 @@
 //! `procura mandate check`: whether a file is a mandate or a policy, what is odd about it, and what it says.
 
 use super::arguments::MandateCheck;
+use super::catalogue;
 use super::config::Sources;
 use super::output::{self, Failure, Form, diagnose};
 use crate::committer::clock;
-use crate::domain::{Malformed, Timestamp};
+use crate::domain::{Fault, Malformed, Timestamp};
 use crate::engine::{
-    MandateDocument, Notation, PolicyDocument, Warning, check_mandate, check_policy, read_text,
+    Admission, Beside, Catalogue, MandateDocument, Notation, PolicyDocument, admit_mandate, admit_policy,
+    read_text,
 };
 use serde_json::{Value, json};
 use std::fs::File;
@@ -15,13 +17,23 @@ use std::io::{self, Read};
 /// The most bytes that are read; a document that reaches it is refused by its size.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// What only a catalogue can tell.
+const WITHOUT_CATALOGUE: &str = "without --catalogue, whether the intents are registered, what cannot be taken back, \
+                                 and which facts the gate derives";
+
 /// Checks one file as it would be checked now: 0 if it can go live.
 pub(super) fn check(sources: &Sources, options: &MandateCheck, form: Form) -> Result<u8, Failure> {
     let text = read_file(&options.file)?;
-    let checked =
-        if sources.switch("policy", options.policy)? { policy(&text) } else { mandate(&text, clock::now()) };
+    let known = sources.parse("catalogue", options.catalogue.as_deref(), |name| Ok(name.to_owned()))?;
+    let known = known.map(|name| document(&name, catalogue::read)).transpose()?;
+    let checked = if sources.switch("policy", options.policy)? {
+        policy(&text, known.as_ref())
+    } else {
+        mandate(&text, known.as_ref(), clock::now())
+    };
+    let not_checked = if known.is_some() { None } else { Some(WITHOUT_CATALOGUE) };
     match checked {
-        Ok((document, warnings)) => accepted(form, &document, &warnings),
+        Ok((document, admission)) => said(form, &document, &admission, not_checked),
         Err(malformed) => refused(form, &malformed),
     }
 }
@@ -48,27 +60,55 @@ fn read_file(name: &str) -> Result<Vec<u8>, Failure> {
     Ok(text)
 }
 
-fn mandate(text: &[u8], now: Timestamp) -> Result<(Value, Vec<Warning>), Malformed> {
+fn mandate(
+    text: &[u8],
+    catalogue: Option<&Catalogue>,
+    now: Timestamp,
+) -> Result<(Value, Admission), Malformed> {
     let document = MandateDocument::read(&read_text(text, Notation::of(text))?)?;
-    Ok((document.to_json(), check_mandate(&document, None, now)))
+    let admission = admit_mandate(&document, None, Beside { catalogue, policy: None }, now);
+    Ok((document.to_json(), admission))
 }
 
-fn policy(text: &[u8]) -> Result<(Value, Vec<Warning>), Malformed> {
+fn policy(text: &[u8], catalogue: Option<&Catalogue>) -> Result<(Value, Admission), Malformed> {
     let document = PolicyDocument::read(&read_text(text, Notation::of(text))?)?;
-    Ok((document.to_json(), check_policy(&document)))
+    Ok((document.to_json(), admit_policy(&document, None, catalogue)))
 }
 
-fn accepted(form: Form, document: &Value, warnings: &[Warning]) -> Result<u8, Failure> {
+/// Says of a well-formed document whether it can go live, and what else is to be said of it.
+fn said(
+    form: Form,
+    document: &Value,
+    admission: &Admission,
+    not_checked: Option<&str>,
+) -> Result<u8, Failure> {
+    let admitted = admission.admitted();
     if form == Form::Json {
-        let warnings: Vec<_> = warnings
-            .iter()
-            .map(|warning| json!({"pointer": warning.pointer, "message": warning.message}))
-            .collect();
-        output::json(&json!({"ok": true, "warnings": warnings, "document": document}))?;
-        return Ok(0);
+        let faults: Vec<_> = admission.errors.iter().map(fault_json).collect();
+        let mut answer = json!({
+            "ok": admitted.is_ok(),
+            "warnings": admission.warnings_json(),
+            "assumptions": admission.assumptions,
+            "not_checked": not_checked,
+            "document": document,
+        });
+        if let (Err(_), Some(members)) = (&admitted, answer.as_object_mut()) {
+            members.insert("faults".into(), json!(faults));
+        }
+        output::json(&answer)?;
+        return Ok(u8::from(admitted.is_err()));
     }
-    for warning in warnings {
+    for warning in &admission.warnings {
         diagnose(&format!("warning: {}: {}", place(&warning.pointer), warning.message));
+    }
+    for assumption in &admission.assumptions {
+        diagnose(&format!("assumed: {assumption}"));
+    }
+    if let Some(not_checked) = not_checked {
+        diagnose(&format!("not checked: {not_checked}"));
+    }
+    if let Err(malformed) = admitted {
+        return refused(form, &malformed);
     }
     output::line("ok")?;
     summarise(document)?;
@@ -77,11 +117,7 @@ fn accepted(form: Form, document: &Value, warnings: &[Warning]) -> Result<u8, Fa
 
 fn refused(form: Form, malformed: &Malformed) -> Result<u8, Failure> {
     if form == Form::Json {
-        let faults: Vec<_> = malformed
-            .faults
-            .iter()
-            .map(|fault| json!({"pointer": fault.pointer, "detail": fault.detail}))
-            .collect();
+        let faults: Vec<_> = malformed.faults.iter().map(fault_json).collect();
         output::json(&json!({"ok": false, "faults": faults}))?;
         return Ok(1);
     }
@@ -89,6 +125,10 @@ fn refused(form: Form, malformed: &Malformed) -> Result<u8, Failure> {
         diagnose(&format!("{}: {}", place(&fault.pointer), fault.detail));
     }
     Ok(1)
+}
+
+fn fault_json(fault: &Fault) -> Value {
+    json!({"pointer": fault.pointer, "detail": fault.detail})
 }
 
 /// What the document says, in the one form that equal documents share: a line a member, then its clauses.
@@ -109,17 +149,17 @@ fn summarise(document: &Value) -> Result<(), Failure> {
 
 fn tabulate(clauses: &Value) -> Result<(), Failure> {
     let cell = |clause: &Value, name: &str| clause.get(name).map_or_else(|| "-".into(), plain);
-    let rows: Vec<Vec<String>> = clauses
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|clause| ["id", "effect", "intent", "when", "otherwise"].map(|name| cell(clause, name)).to_vec())
-        .collect();
+    let clauses = clauses.as_array().map_or(&[][..], Vec::as_slice);
+    let has = |name: &&str| clauses.iter().any(|clause| clause.get(*name).is_some());
+    let mut names = vec!["id", "effect", "intent", "when", "otherwise"];
+    names.extend(["limits", "approvals", "obligation"].into_iter().filter(has));
+    let rows: Vec<Vec<String>> =
+        clauses.iter().map(|clause| names.iter().map(|name| cell(clause, name)).collect()).collect();
     if rows.is_empty() {
-        Ok(())
-    } else {
-        output::table(&["clause", "effect", "intent", "when", "otherwise"], &rows)
+        return Ok(());
     }
+    let titles: Vec<&str> = names.iter().map(|name| if *name == "id" { "clause" } else { *name }).collect();
+    output::table(&titles, &rows)
 }
 
 fn plain(value: &Value) -> String {

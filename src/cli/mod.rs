@@ -7,6 +7,7 @@
 //! ```
 
 mod arguments;
+mod catalogue;
 mod config;
 mod demo;
 mod diff;

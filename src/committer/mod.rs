@@ -31,4 +31,4 @@ pub use handle::{Committer, Settings, Status};
 pub use job::{Answered, JobError, Sealed, Unavailable};
 pub use keys::TenantKeys;
 pub use log::Seal;
-pub use standing::{Life, LiveCatalogue, LiveMandate, LivePolicy, Standing};
+pub use standing::{Life, LiveCatalogue, LiveMandate, LivePolicy, Standing, StandingCache};

@@ -140,7 +140,7 @@ impl Standing {
 
 /// What one tenant keeps between batches; good only under the authority epoch it was read at.
 #[derive(Debug, Default)]
-pub(super) struct StandingCache {
+pub struct StandingCache {
     epoch: u64,
     standings: HashMap<CredentialId, Arc<Standing>>,
     mandates: HashMap<PrincipalId, Arc<LiveMandate>>,
@@ -166,7 +166,7 @@ impl StandingCache {
     }
 
     /// The standing of a credential; `None` if the tenant has no such credential.
-    pub(super) fn standing(
+    pub fn standing(
         &mut self,
         connection: &mut AnyConnection,
         tenant: &TenantSlug,
@@ -227,7 +227,7 @@ impl StandingCache {
     }
 
     /// The live mandate of a principal.
-    pub(super) fn mandate(
+    pub fn mandate(
         &mut self,
         connection: &mut AnyConnection,
         tenant: &TenantSlug,
@@ -246,7 +246,7 @@ impl StandingCache {
     }
 
     /// The tenant's live policy.
-    pub(super) fn policy(
+    pub fn policy(
         &mut self,
         connection: &mut AnyConnection,
         tenant: &TenantSlug,
@@ -265,7 +265,7 @@ impl StandingCache {
     }
 
     /// The tenant's catalogue.
-    pub(super) fn catalogue(
+    pub fn catalogue(
         &mut self,
         connection: &mut AnyConnection,
         tenant: &TenantSlug,

@@ -8,7 +8,7 @@ use super::document::{
 };
 use super::labels::Labels;
 use super::node::below;
-use crate::domain::{IntentPattern, Scope, Timestamp};
+use crate::domain::{Amount, IntentPattern, Scope, Timestamp};
 
 /// Something that is allowed and probably not meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,7 +27,11 @@ impl Warning {
 
 /// What is odd about a mandate that would go live at `now`, in document order; beside the labels that the tenant's
 /// policy declares, where it is known.
-pub fn check_mandate(document: &MandateDocument, labels: Option<&Labels>, now: Timestamp) -> Vec<Warning> {
+pub(super) fn check_mandate(
+    document: &MandateDocument,
+    labels: Option<&Labels>,
+    now: Timestamp,
+) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if !document.scopes.contains(Scope::ActionRequest) {
         warnings.push(Warning::at("/scopes", "without `action:request` every action is refused"));
@@ -40,7 +44,7 @@ pub fn check_mandate(document: &MandateDocument, labels: Option<&Labels>, now: T
     let can_allow = |clause: &Clause| {
         clause.is_allowance()
             && hindrance(clause, &document.clauses).is_none()
-            && contradiction(clause).is_none()
+            && contradiction(&clause.when).is_none()
     };
     if !document.clauses.iter().any(can_allow) {
         warnings.push(Warning::at("/clauses", "no clause can ever allow anything"));
@@ -62,7 +66,7 @@ pub fn check_mandate(document: &MandateDocument, labels: Option<&Labels>, now: T
 }
 
 /// What is odd about a policy, in document order; pointers are those of the form with `rule_sets`.
-pub fn check_policy(document: &PolicyDocument) -> Vec<Warning> {
+pub(super) fn check_policy(document: &PolicyDocument) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for (set_index, set) in document.rule_sets.iter().enumerate() {
         for (index, clause) in set.clauses.iter().enumerate() {
@@ -86,10 +90,6 @@ fn check_clause(
     warnings: &mut Vec<Warning>,
 ) {
     check_words(clause, labels, pointer, warnings);
-    if let Some(fact) = contradiction(clause) {
-        let message = format!("no {fact} can meet these conditions together");
-        warnings.push(Warning::at(format!("{pointer}/when/{fact}"), message));
-    }
     if clause.is_allowance() {
         if let Some((other, does)) = hindrance(clause, all) {
             let message = format!("it can never allow anything: clause `{}` {does} all it names", other.id);
@@ -108,7 +108,7 @@ fn check_clause(
 }
 
 /// The clause that stands before an allowance on everything it names, and what it does.
-fn hindrance<'a>(clause: &Clause, all: &'a [Clause]) -> Option<(&'a Clause, &'static str)> {
+pub(super) fn hindrance<'a>(clause: &Clause, all: &'a [Clause]) -> Option<(&'a Clause, &'static str)> {
     let escalates = |other: &&Clause| {
         other.effect == Effect::Escalate && other.when.is_empty() && other.intent.covers(&clause.intent)
     };
@@ -125,10 +125,43 @@ fn freer<'a>(clause: &Clause, all: &'a [Clause]) -> Option<&'a Clause> {
     })
 }
 
-/// The fact that no value could have, if the conditions of a clause contradict each other.
-fn contradiction(clause: &Clause) -> Option<&'static str> {
-    let pairs = || clause.when.iter().flat_map(|one| clause.when.iter().map(move |other| (one, other)));
-    pairs().find_map(|(one, other)| match (one, other) {
+/// The fact that no value could have, if conditions contradict each other.
+pub(super) fn contradiction(when: &[Condition]) -> Option<&'static str> {
+    conflict(when, when)
+}
+
+/// The fact of which no value meets both a condition of `some` and one of `others`.
+pub(super) fn conflict(some: &[Condition], others: &[Condition]) -> Option<&'static str> {
+    let pairs = some.iter().flat_map(|one| others.iter().flat_map(move |other| [(one, other), (other, one)]));
+    pairs.into_iter().find_map(|(one, other)| match (one, other) {
+        (Condition::Amount(AmountTest::AtMost(one)), Condition::Amount(AmountTest::AtMost(other))) => {
+            (one.currency() != other.currency()).then_some("amount")
+        }
+        (Condition::Amount(AmountTest::AtLeast(one)), Condition::Amount(AmountTest::AtLeast(other))) => {
+            (one.currency() != other.currency()).then_some("amount")
+        }
+        (
+            Condition::Counterparty(CounterpartyTest::In(one)),
+            Condition::Counterparty(CounterpartyTest::In(other)),
+        ) => one.is_disjoint(other).then_some("counterparty"),
+        (
+            Condition::Counterparty(CounterpartyTest::Known(one)),
+            Condition::Counterparty(CounterpartyTest::Known(other)),
+        ) => (one != other).then_some("counterparty"),
+        (Condition::Country(CountryTest::In(one)), Condition::Country(CountryTest::In(other))) => {
+            one.is_disjoint(other).then_some("country")
+        }
+        (Condition::Resource(ResourceTest::In(one)), Condition::Resource(ResourceTest::In(other))) => {
+            one.is_disjoint(other).then_some("resource")
+        }
+        (
+            Condition::Resource(ResourceTest::Prefix(one)),
+            Condition::Resource(ResourceTest::Prefix(other)),
+        ) => {
+            let (one, other) = (one.as_str(), other.as_str());
+            (!one.starts_with(other) && !other.starts_with(one)).then_some("resource")
+        }
+        (Condition::Untrusted(one), Condition::Untrusted(other)) => (one != other).then_some("untrusted"),
         (
             Condition::Counterparty(CounterpartyTest::In(listed)),
             Condition::Counterparty(CounterpartyTest::NotIn(excluded)),
@@ -182,6 +215,20 @@ fn contradiction(clause: &Clause) -> Option<&'static str> {
             _,
         ) => None,
     })
+}
+
+/// The least amount that conditions take, if they say so, and every amount that they name.
+pub(super) fn amount_bounds(when: &[Condition]) -> (Option<Amount>, Vec<Amount>) {
+    let (mut least, mut bounds) = (None, Vec::new());
+    for condition in when {
+        if let Condition::Amount(AmountTest::AtMost(bound) | AmountTest::AtLeast(bound)) = condition {
+            bounds.push(*bound);
+        }
+        if let Condition::Amount(AmountTest::AtLeast(bound)) = condition {
+            least = Some(*bound);
+        }
+    }
+    (least, bounds)
 }
 
 fn evidence_contradicts(one: &EvidenceTest, other: &EvidenceTest) -> bool {

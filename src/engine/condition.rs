@@ -69,6 +69,7 @@ pub(super) struct Facts<'a> {
     // Found once, however many clauses ask.
     links: OnceCell<Vec<Link>>,
     texts: OnceCell<Vec<String>>,
+    known: OnceCell<Vec<bool>>,
 }
 
 impl<'a> Facts<'a> {
@@ -86,6 +87,7 @@ impl<'a> Facts<'a> {
             zone: standing.zone,
             links: OnceCell::new(),
             texts: OnceCell::new(),
+            known: OnceCell::new(),
         }
     }
 
@@ -143,13 +145,15 @@ impl<'a> Facts<'a> {
         if names.is_empty() {
             return Err(Reason::CounterpartyMissing);
         }
-        let passes = |name: &ExternalName| match test {
-            CounterpartyTest::In(set) => set.contains(name),
-            CounterpartyTest::NotIn(set) => !set.contains(name),
-            CounterpartyTest::Known(known) => self.is_known(name) == *known,
-            CounterpartyTest::Domain(domains) => domains.reach(name.as_str()),
+        let passing = match test {
+            CounterpartyTest::In(set) => names.iter().filter(|name| set.contains(*name)).count(),
+            CounterpartyTest::NotIn(set) => names.iter().filter(|name| !set.contains(*name)).count(),
+            CounterpartyTest::Known(wanted) => self.known().iter().filter(|known| *known == wanted).count(),
+            CounterpartyTest::Domain(domains) => {
+                names.iter().filter(|name| domains.reach(name.as_str())).count()
+            }
         };
-        let failing = names.iter().filter(|name| !passes(name)).count();
+        let failing = names.len().saturating_sub(passing);
         let holds = match pass {
             Pass::Every => failing == 0,
             Pass::Any => failing < names.len(),
@@ -165,6 +169,11 @@ impl<'a> Facts<'a> {
             CounterpartyTest::Known(true) => self.why_unknown(share),
             CounterpartyTest::Domain(_) => Reason::Unmet(Unmet::CounterpartyElsewhere(share)),
         })
+    }
+
+    /// Of each counterparty in its place, whether the principal knows it.
+    fn known(&self) -> &[bool] {
+        self.known.get_or_init(|| self.action.counterparties.iter().map(|name| self.is_known(name)).collect())
     }
 
     /// Approved before, or listed for at least this amount.

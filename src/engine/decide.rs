@@ -5,7 +5,7 @@ use super::condition::{Facts, KnownCounterparties};
 use super::document::{
     Applies, Approvals, CredentialClauses, MandateDocument, PolicyDocument, RuleSet, Unregistered,
 };
-use super::limit::{BookUse, Reservation, Used};
+use super::limit::{BookUse, Looks, MOST_BOOKS, Reservation, Used};
 use super::reason::{ClauseRef, Finding, Reason, ServiceClause, Source};
 use super::terms::{Said, Terms};
 use crate::domain::{
@@ -142,11 +142,11 @@ impl Verdict {
 /// given to [`decide`] in `used`.
 pub fn looks(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Vec<BookUse> {
     let facts = Facts::new(standing, action, now);
-    let mut looks = Vec::new();
+    let mut looks = Looks::default();
     for terms in documents(standing, action) {
         terms.looks(&facts, &mut looks);
     }
-    looks
+    looks.finish()
 }
 
 /// Decides one action.
@@ -164,6 +164,10 @@ pub fn decide(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Verdi
         terms.evaluate(&facts, &mut said);
     }
     let Said { mut findings, reservations } = said;
+    let reservations = reservations.finish();
+    if reservations.len() > MOST_BOOKS {
+        findings.push(service(ServiceClause::Books, Outcome::Refuse, Reason::TooManyBooks));
+    }
     let allowed = findings.iter().all(|finding| finding.effect == Outcome::Allow);
     match standing.agent_kind {
         AgentKind::Reading if allowed => {

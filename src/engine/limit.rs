@@ -11,10 +11,16 @@ use super::reason::Reason;
 use crate::domain::{Amount, CredentialId, Currency, Duration, ExternalName, Timestamp};
 use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveTime, TimeZone, Timelike, Utc};
 use chrono_tz::Tz;
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fmt,
+    str::FromStr,
+};
 
 /// The most limits one clause may have.
 pub(super) const MOST_LIMITS: usize = 16;
+/// The most books one action may count in.
+pub const MOST_BOOKS: usize = 256;
 const MOST_DAYS: u32 = 366;
 const MOST_HOURS: u32 = 366 * 24;
 
@@ -309,6 +315,46 @@ impl Used {
     }
 }
 
+/// Looks to take, none twice, in the order in which they were asked for.
+///
+/// Beyond [`MOST_BOOKS`] no more are taken: an action that needs them is refused for it.
+#[derive(Default)]
+pub(super) struct Looks {
+    in_order: Vec<BookUse>,
+    seen: HashSet<BookUse>,
+}
+
+impl Looks {
+    fn add(&mut self, look: BookUse) {
+        if self.in_order.len() < MOST_BOOKS && self.seen.insert(look.clone()) {
+            self.in_order.push(look);
+        }
+    }
+
+    pub(super) fn finish(self) -> Vec<BookUse> {
+        self.in_order
+    }
+}
+
+/// What an allow takes, once from each book; one more than [`MOST_BOOKS`] are kept, to show that there are too many.
+#[derive(Default)]
+pub(super) struct Reservations {
+    in_order: Vec<Reservation>,
+    seen: HashSet<Book>,
+}
+
+impl Reservations {
+    fn add(&mut self, reservation: Reservation) {
+        if self.in_order.len() <= MOST_BOOKS && self.seen.insert(reservation.book.clone()) {
+            self.in_order.push(reservation);
+        }
+    }
+
+    pub(super) fn finish(self) -> Vec<Reservation> {
+        self.in_order
+    }
+}
+
 /// A clause's limits, as they meet one action.
 pub(super) struct Metered<'a> {
     pub(super) action: &'a Action,
@@ -319,13 +365,10 @@ pub(super) struct Metered<'a> {
 
 impl Metered<'_> {
     /// Every look that the limits of a clause take; a limit that the action lacks a fact for takes none.
-    pub(super) fn looks(&self, clause: &Clause, into: &mut Vec<BookUse>) {
+    pub(super) fn looks(&self, clause: &Clause, into: &mut Looks) {
         for limit in &clause.limits {
             for book in self.books(clause, limit).unwrap_or_default() {
-                let look = BookUse { book, since: self.since(limit) };
-                if !into.contains(&look) {
-                    into.push(look);
-                }
+                into.add(BookUse { book, since: self.since(limit) });
             }
         }
     }
@@ -363,16 +406,14 @@ impl Metered<'_> {
 
     /// What a clause's limits take from the books if it allows the action; of a limit that the action lacks a
     /// fact for, nothing (only a person's yes lets such an action through).
-    pub(super) fn reserve(&self, clause: &Clause, into: &mut Vec<Reservation>) {
+    pub(super) fn reserve(&self, clause: &Clause, into: &mut Reservations) {
         for limit in &clause.limits {
             for book in self.books(clause, limit).unwrap_or_default() {
                 let amount = match limit.bound {
                     Bound::Total { .. } => self.action.amount.map_or(0, minor_units),
                     Bound::Count { .. } | Bound::Once => 1,
                 };
-                if into.iter().all(|other| other.book != book) {
-                    into.push(Reservation { book, amount });
-                }
+                into.add(Reservation { book, amount });
             }
         }
     }

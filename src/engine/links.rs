@@ -242,6 +242,9 @@ fn resolve(link: &[Glyph], scheme: &str) -> Link {
     let text: String = authority.iter().take(length).map(|glyph| glyph.character).collect();
     if scheme == "mailto" {
         let query = authority.get(length..)?;
+        if query.len() > LONGEST_AUTHORITY {
+            return None;
+        }
         let plain = query.iter().all(|glyph| !matches!(glyph.character, '@' | '%'));
         return if plain && slashes == 0 { Host::of(&format!("mailto:{text}")) } else { None };
     }

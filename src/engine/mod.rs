@@ -15,6 +15,7 @@
 //! matters.
 
 mod action;
+mod admission;
 mod argument;
 mod catalogue;
 mod check;
@@ -26,6 +27,7 @@ mod explain;
 mod hours;
 mod implies;
 mod labels;
+mod ledger;
 mod limit;
 mod links;
 mod node;
@@ -46,14 +48,16 @@ mod terms;
 mod tests;
 mod text;
 mod unmet;
+mod weight;
 mod within;
 mod write;
 mod write_condition;
 
 pub use action::{Action, derive};
+pub use admission::{Admission, Beside, admit_mandate, admit_policy};
 pub use argument::{ArgumentTest, Pattern, Scalar};
 pub use catalogue::{Catalogue, CatalogueEntry, OutcomeFrom, Place, Places};
-pub use check::{Warning, check_mandate, check_policy};
+pub use check::Warning;
 pub use compare::{Change, clauses_within, compare, compare_clauses, compare_policies};
 pub use condition::KnownCounterparties;
 pub use decide::{CredentialTerms, Standing, Verdict, decide, effective_scopes, looks, permit_with_approval};
@@ -66,7 +70,10 @@ pub use document::{
 pub use explain::{Explanation, Shown, explain};
 pub use hours::{DaysOfWeek, Hours, Minute};
 pub use labels::{Labels, check_labels};
-pub use limit::{Book, BookName, BookOwner, BookUse, Bound, Counted, Each, Limit, Period, Reservation, Used};
+pub use ledger::Ledger;
+pub use limit::{
+    Book, BookName, BookOwner, BookUse, Bound, Counted, Each, Limit, MOST_BOOKS, Period, Reservation, Used,
+};
 pub use pointer::Pointer;
 pub use protected::Literal;
 pub use reach::{HostDomain, HostDomains};
@@ -77,6 +84,7 @@ pub use request::{
 };
 pub use text::{Notation, read_text};
 pub use unmet::{Part, Unmet};
+pub use weight::{MOST_LIMITS_TOGETHER, MOST_LITERALS, MOST_TEXT_CONDITIONS};
 pub use within::check_domains;
 
 /// The version of these rules that receipts name. It changes whenever some action could be answered

@@ -6,8 +6,8 @@ use super::document::{
 };
 use super::labels::Labels;
 use super::node::{Faults, Members, Node, Vocabulary};
-use super::published;
 use super::read_clause::{Whose, clauses, domains};
+use super::{published, weight};
 use crate::domain::{Malformed, Scope, Scopes, Timestamp};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -44,6 +44,9 @@ impl MandateDocument {
     pub fn read(value: &Value) -> Result<Self, Malformed> {
         let mut faults = Faults::default();
         let document = mandate(&Node::root(value), &mut faults);
+        if let Some(document) = &document {
+            weight::check(document.clauses.iter(), &document.domains, "/clauses", &mut faults);
+        }
         let document = faults.finish(document)?;
         published::MANDATE.check(value)?;
         Ok(document)
@@ -59,6 +62,11 @@ impl PolicyDocument {
     pub fn read(value: &Value) -> Result<Self, Malformed> {
         let mut faults = Faults::default();
         let document = policy(&Node::root(value), &mut faults);
+        if let Some(document) = &document {
+            // Several sets may speak to one action, where nobody can say in which country it takes effect.
+            let clauses = document.rule_sets.iter().flat_map(|set| &set.clauses);
+            weight::check(clauses, &document.domains, "", &mut faults);
+        }
         let document = faults.finish(document)?;
         published::POLICY.check(value)?;
         Ok(document)
@@ -73,6 +81,7 @@ impl CredentialClauses {
     pub fn read(value: &Value) -> Result<Self, Malformed> {
         let mut faults = Faults::default();
         let clauses = clauses(&Node::root(value), Whose::Person, &mut BTreeSet::new(), &mut faults);
+        weight::check(clauses.iter().flatten(), &[], "", &mut faults);
         let clauses = faults.finish(clauses)?;
         published::CLAUSES.check(value)?;
         Ok(Self(clauses))

@@ -175,11 +175,11 @@ fn places(
 }
 
 /// The members of an object whose names are not the language's own: 1 to [`MOST_PLACES`].
-fn named<'a>(node: &Node<'a>, noun: &str, none: &str, faults: &mut Faults) -> Vec<(&'a str, Node<'a>)> {
+fn named<'a>(node: &Node<'a>, noun: &str, example: &str, faults: &mut Faults) -> Vec<(&'a str, Node<'a>)> {
     let Some(members) = node.open_object(faults) else { return Vec::new() };
     let count = members.object().len();
     if count == 0 {
-        node.fault(faults, format!("it tests nothing: {none}"));
+        node.fault(faults, format!("it tests nothing: {example}"));
     } else if count > MOST_PLACES {
         node.fault(faults, format!("{count} {noun}s, 1 to {MOST_PLACES} are allowed"));
         return Vec::new();

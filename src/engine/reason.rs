@@ -3,7 +3,7 @@
 //! No sentence names a counterparty or a resource: those can be erased on request, answers cannot.
 
 use super::document::{Approvals, ClauseId, Obligation};
-use super::limit::{Each, Period};
+use super::limit::{Each, MOST_BOOKS, Period};
 use super::unmet::Unmet;
 use crate::domain::{Amount, Country, Currency, Outcome, Timestamp};
 use std::{collections::BTreeSet, fmt};
@@ -46,6 +46,8 @@ pub enum ServiceClause {
     MandateExpired,
     /// What agents of this kind may do.
     AgentKind,
+    /// In how many books one action may count.
+    Books,
     /// What becomes of intents outside the catalogue.
     PolicyUnregistered,
     /// What becomes of intents that no clause of the mandate names.
@@ -63,6 +65,7 @@ impl ServiceClause {
             Self::MandateNotYetValid => "mandate.not_yet_valid",
             Self::MandateExpired => "mandate.expired",
             Self::AgentKind => "agent.kind",
+            Self::Books => "limits.books",
             Self::PolicyUnregistered => "policy.unregistered",
             Self::MandateUnlisted => "mandate.unlisted",
             Self::CredentialUnlisted => "credential.unlisted",
@@ -243,6 +246,8 @@ pub enum Reason {
         /// For whom or what alone.
         each: Option<Each>,
     },
+    /// It would count in more books than one action may.
+    TooManyBooks,
     /// The clause may be used once for each, and it was.
     OnlyOnce(Each),
     /// An escalation acts, and this is what the person who decides is told must hold.
@@ -287,6 +292,7 @@ impl Reason {
             Self::AgentReads => "agent-reads",
             Self::TotalAbove { .. } => "total-above",
             Self::CountReached { .. } => "count-reached",
+            Self::TooManyBooks => "too-many-books",
             Self::OnlyOnce(_) => "only-once",
             Self::Obliged(_) => "obligation",
             Self::Unlisted => "unlisted",
@@ -358,6 +364,7 @@ impl fmt::Display for Reason {
             Self::CountReached { used, allowed, per, each } => {
                 write!(f, "used {used} times, {allowed} {} allowed", Window(*per, *each))
             }
+            Self::TooManyBooks => write!(f, "it would count in more than {MOST_BOOKS} books of limits"),
             Self::OnlyOnce(each) => write!(f, "used for this {} before, once is allowed", each.as_str()),
             Self::Obliged(obligation) => f.write_str(obligation.as_str()),
             Self::Unlisted => f.write_str("no clause names the intent"),

@@ -2,7 +2,7 @@
 
 use super::condition::{Facts, Pass};
 use super::document::{Clause, CredentialClauses, Effect, MandateDocument};
-use super::limit::{BookOwner, BookUse, Metered, Reservation};
+use super::limit::{BookOwner, Looks, Metered, Reservations};
 use super::reason::{ClauseRef, Finding, Reason, ServiceClause, Source};
 use crate::domain::{CredentialId, Outcome, Timestamp};
 
@@ -20,7 +20,7 @@ pub(super) struct Terms<'a> {
 #[derive(Default)]
 pub(super) struct Said {
     pub(super) findings: Vec<Finding>,
-    pub(super) reservations: Vec<Reservation>,
+    pub(super) reservations: Reservations,
 }
 
 impl<'a> Terms<'a> {
@@ -62,10 +62,13 @@ impl<'a> Terms<'a> {
     }
 
     /// The looks into the books that deciding on the action takes: those of allowances whose conditions hold.
-    pub(super) fn looks(&self, facts: &Facts<'_>, into: &mut Vec<BookUse>) {
-        let limited = self.named(facts).filter(|clause| clause.is_allowance() && !clause.limits.is_empty());
-        for clause in limited {
-            if facts.test_all(&clause.when, Pass::Every).is_ok() {
+    pub(super) fn looks(&self, facts: &Facts<'_>, into: &mut Looks) {
+        for clause in self.clauses {
+            if clause.is_allowance()
+                && !clause.limits.is_empty()
+                && clause.intent.matches(&facts.action.intent)
+                && facts.test_all(&clause.when, Pass::Every).is_ok()
+            {
                 self.metered(facts).looks(clause, into);
             }
         }
@@ -74,8 +77,9 @@ impl<'a> Terms<'a> {
     /// What the document says to the action: its refusals alone if one acts, otherwise its escalations
     /// and what its allowances come to.
     pub(super) fn evaluate(&self, facts: &Facts<'_>, said: &mut Said) {
+        let named: Vec<&Clause> = self.named(facts).collect();
         let acting = |effect: Effect| {
-            self.named(facts).filter(move |clause| {
+            named.iter().copied().filter(move |clause| {
                 clause.effect == effect && facts.test_all(&clause.when, Pass::Any).is_ok()
             })
         };
@@ -94,23 +98,25 @@ impl<'a> Terms<'a> {
             self.finding(clause, Outcome::Escalate, reason)
         }));
         let acted = said.findings.len() > before;
-        self.allowances(facts, acted, said);
+        self.allowances(&named, facts, acted, said);
     }
 
     /// One passing allowance suffices, and of several the smallest id is named and reserves; if none passes,
     /// every one that failed is named, and a person's yes would count in all their books; if there is none and
     /// no escalation acted either, the intent is unlisted.
-    fn allowances(&self, facts: &Facts<'_>, acted: bool, said: &mut Said) {
+    fn allowances(&self, named: &[&Clause], facts: &Facts<'_>, acted: bool, said: &mut Said) {
         let mut passing: Option<&Clause> = None;
         let mut failing = Vec::new();
-        for clause in self.named(facts) {
+        for clause in named {
             let Effect::Allow { otherwise } = clause.effect else { continue };
             if passing.is_some_and(|best| best.id < clause.id) {
                 continue;
             }
             match self.test(clause, facts) {
                 Ok(()) => passing = Some(clause),
-                Err(reason) => failing.push((clause, otherwise, reason)),
+                // Why it failed matters only where nothing passes.
+                Err(reason) if passing.is_none() => failing.push((*clause, otherwise, reason)),
+                Err(_) => {}
             }
         }
         if let Some(clause) = passing {

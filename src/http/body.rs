@@ -77,12 +77,7 @@ pub(super) async fn value(request: &HttpRequest, payload: &mut Payload) -> Resul
 
 /// A JSON object with its members.
 pub(super) async fn object(request: &HttpRequest, payload: &mut Payload) -> Result<Members, Problem> {
-    match value(request, payload).await? {
-        Value::Object(object) => Ok(Members(object)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Err(Malformed::whole("an object is expected").into())
-        }
-    }
+    Members::of(value(request, payload).await?)
 }
 
 /// A document of at most [`json::LARGEST_DOCUMENT_BYTES`] in JSON or YAML, by its media type; without one, by its
@@ -106,6 +101,16 @@ pub(super) async fn document(request: &HttpRequest, payload: &mut Payload) -> Re
 pub(super) struct Members(Map<String, Value>);
 
 impl Members {
+    /// The members of an object.
+    pub(super) fn of(value: Value) -> Result<Self, Problem> {
+        match value {
+            Value::Object(object) => Ok(Self(object)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                Err(Malformed::whole("an object is expected").into())
+            }
+        }
+    }
+
     /// A member as it is, if it is there and not null.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
         self.0.remove(name).filter(|value| !value.is_null())

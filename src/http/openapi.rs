@@ -141,6 +141,7 @@ fn object(required: &[&str], properties: &Value) -> Value {
 fn schemas() -> Value {
     let text = || json!({"type": "string"});
     let scopes = || json!({"type": "array", "items": {"type": "string", "enum": crate::domain::Scope::ALL.map(crate::domain::Scope::as_str)}});
+    let moment = || json!({"type": "string", "format": "date-time"});
     let seconds = || json!({"type": "integer", "minimum": 1});
     let amount =
         object(&["value", "currency"], &json!({"value": {"type": ["string", "number"]}, "currency": text()}));
@@ -166,6 +167,8 @@ fn schemas() -> Value {
         })),
         "Mandate": {"type": "object", "description": "As schema/mandate.schema.json says; JSON or YAML."},
         "Policy": {"type": "object", "description": "As schema/policy.schema.json says; JSON or YAML."},
+        "MandatePreview": object(&["mandate"], &json!({"mandate": {"$ref": "#/components/schemas/Mandate"}, "since": moment()})),
+        "PolicyPreview": object(&["policy"], &json!({"policy": {"$ref": "#/components/schemas/Policy"}, "since": moment()})),
         "CatalogueEntry": {"type": "object", "description": "As schema/catalogue.schema.json says; JSON or YAML."},
         "NewAgent": object(&["name", "kind"], &json!({"name": text(), "kind": {"type": "string", "enum": ["acting", "reading", "answering"]}})),
         "NewCredential": object(&["label", "scopes"], &json!({

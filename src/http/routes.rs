@@ -2,7 +2,7 @@
 
 use super::{
     Problem, agents, calls, decisions, enforcement_points, explain, gate, health, oauth, openapi, people,
-    terms,
+    preview, terms,
 };
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -71,10 +71,12 @@ routes! {
     put "/v1/mandate" Person 200 terms::put_mandate, "Put a version of the mandate live", body "Mandate";
     get "/v1/mandate/versions" Either 200 terms::mandate_versions, "Versions of the mandate, newest first", query ["limit", "cursor"];
     get "/v1/mandate/versions/{version}" Either 200 terms::mandate_version, "One version of the mandate";
+    post "/v1/mandate/preview" Person 200 preview::mandate, "What a draft of the mandate would have answered to past calls", body "MandatePreview";
     get "/v1/policy" Person 200 terms::get_policy, "The live policy";
     put "/v1/policy" Operator 200 terms::put_policy, "Put a version of the policy live", body "Policy";
     get "/v1/policy/versions" Person 200 terms::policy_versions, "Versions of the policy, newest first", query ["limit", "cursor"];
     get "/v1/policy/versions/{version}" Person 200 terms::policy_version, "One version of the policy";
+    post "/v1/policy/preview" Operator 200 preview::policy, "What a draft of the policy would have answered to past calls", body "PolicyPreview";
     get "/v1/catalogue" Either 200 terms::get_catalogue, "The catalogue of intents";
     get "/v1/catalogue/{intent}" Either 200 terms::get_entry, "What the catalogue says of one intent";
     put "/v1/catalogue/{intent}" Operator 200 terms::put_entry, "Register an intent", body "CatalogueEntry";

@@ -9,7 +9,9 @@ use crate::actions::{catalogue as act_catalogue, mandate as act_mandate, policy 
 use crate::app::{App, Caller};
 use crate::committer::{Books, Sealed};
 use crate::domain::{Intent, Malformed, PrincipalId, Scope, TenantSlug};
-use crate::engine::{CatalogueEntry, Change, MandateDocument, PolicyDocument, compare, compare_policies};
+use crate::engine::{
+    Admission, CatalogueEntry, Change, MandateDocument, PolicyDocument, Warning, compare, compare_policies,
+};
 use crate::storage::StoreError;
 use crate::storage::catalogue::{self, CatalogueVersion};
 use crate::storage::mandate::{self, MandateVersion};
@@ -51,19 +53,25 @@ pub(super) async fn put_mandate(
     let document = MandateDocument::read(&body::document(&request, &mut payload).await?)?;
     let sealed = put_document(&app, &request, person, seen, document).await?;
     let put = &sealed.value;
-    let warnings: Vec<Value> = put
-        .warnings
-        .iter()
-        .map(|warning| json!({"pointer": warning.pointer, "detail": warning.message}))
-        .collect();
     let receipt = super::receipt(&sealed, &put.stored);
-    let answer = json!({
-        "version": put.version,
-        "change": put.change.as_str(),
-        "warnings": warnings,
+    Ok(versioned(put.version, &was_put(put.version, put.change, &put.admission, receipt)))
+}
+
+/// The answer to a document that was put live.
+fn was_put(version: u64, change: Change, admission: &Admission, receipt: Option<Value>) -> Value {
+    json!({
+        "version": version,
+        "change": change.as_str(),
+        "warnings": warnings(admission),
+        "assumptions": admission.assumptions,
         "receipt": receipt,
-    });
-    Ok(versioned(put.version, &answer))
+    })
+}
+
+/// Warnings as the wire shows them.
+pub(super) fn warnings(admission: &Admission) -> Vec<Value> {
+    let each = |warning: &Warning| json!({"pointer": warning.pointer, "detail": warning.message});
+    admission.warnings.iter().map(each).collect()
 }
 
 /// Puts a mandate live, for the wire and for the page.
@@ -177,10 +185,7 @@ pub(super) async fn put_policy(
     let sealed = put(&app, &request, tenant, is_urgent, act).await?;
     let put = &sealed.value;
     let receipt = super::receipt(&sealed, &put.stored);
-    Ok(versioned(
-        put.version,
-        &json!({"version": put.version, "change": put.change.as_str(), "receipt": receipt}),
-    ))
+    Ok(versioned(put.version, &was_put(put.version, put.change, &put.admission, receipt)))
 }
 
 /// Earlier policies, newest first.

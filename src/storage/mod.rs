@@ -8,6 +8,7 @@ pub mod agent;
 pub mod approval;
 pub mod book;
 pub mod catalogue;
+pub mod course;
 pub mod credential;
 mod database;
 pub mod decision;

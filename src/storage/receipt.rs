@@ -34,7 +34,7 @@ pub struct StoredReceipt {
     pub content: Option<String>,
 }
 
-type Row = (
+pub(super) type Row = (
     (
         String,
         i64,
@@ -52,7 +52,7 @@ type Row = (
 );
 
 #[rustfmt::skip]
-type Columns = (
+pub(super) type Columns = (
     (receipts::tenant, receipts::log_index, receipts::id, receipts::at, receipts::kind, receipts::outcome,
      receipts::intent, receipts::principal, receipts::agent, receipts::credential),
     (receipts::chain, receipts::seq, receipts::prev, receipts::hash, receipts::auth, receipts::auth_key),
@@ -61,7 +61,7 @@ type Columns = (
 );
 
 #[rustfmt::skip]
-const COLUMNS: Columns = (
+pub(super) const COLUMNS: Columns = (
     (receipts::tenant, receipts::log_index, receipts::id, receipts::at, receipts::kind, receipts::outcome,
      receipts::intent, receipts::principal, receipts::agent, receipts::credential),
     (receipts::chain, receipts::seq, receipts::prev, receipts::hash, receipts::auth, receipts::auth_key),
@@ -69,7 +69,7 @@ const COLUMNS: Columns = (
      receipts::facts_from, receipts::input, receipts::output, receipts::content),
 );
 
-fn read_row((subject, link, documents): Row) -> Result<StoredReceipt, StoreError> {
+pub(super) fn read_row((subject, link, documents): Row) -> Result<StoredReceipt, StoreError> {
     let (tenant, log_index, id, at, kind, outcome, intent, principal, agent, credential) = subject;
     let (chain, seq, prev, hash, auth, auth_key) = link;
     let (

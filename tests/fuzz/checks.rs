@@ -1,20 +1,29 @@
 //! What must hold of any bytes at all: nothing panics, and what is accepted is written and read back as the same.
 
-use procura::domain::{Timestamp, json};
+use procura::domain::{AgentId, AgentKind, ExternalName, PrincipalId, Scope, Scopes, Timestamp, json};
 use procura::engine::{
-    Action, CatalogueEntry, Change, CredentialClauses, Described, MandateDocument, Notation, PolicyDocument,
-    check_mandate, check_policy, compare, compare_clauses, compare_policies, read_request, read_text,
+    Action, Beside, CatalogueEntry, Change, CredentialClauses, Described, MandateDocument, Notation,
+    PolicyDocument, Standing, Used, Verdict, admit_mandate, admit_policy, compare, compare_clauses,
+    compare_policies, decide, looks, read_attested_request, read_text,
 };
 use procura::evidence::canonical;
 use serde_json::{Map, Value, json};
+use std::{collections::BTreeSet, sync::LazyLock};
 
-/// A request: equal canonical bytes mean the same request, and its typed members, written out, read as themselves.
+/// A mandate with every condition and limit of the language, for every intent.
+static EVERYTHING: LazyLock<Option<MandateDocument>> = LazyLock::new(|| {
+    let value = read_text(include_bytes!("everything.yaml"), Notation::Yaml).ok()?;
+    MandateDocument::read(&value).ok()
+});
+
+/// A request, with facts as an enforcement point states them: equal canonical bytes mean the same request and the same
+/// answer, and its typed members, written out, read as themselves.
 pub fn request(bytes: &[u8]) {
     let Ok(value) = json::parse(bytes) else { return };
-    let Ok(described) = read_request(&value) else { return };
-    let again = read_request(&reread(&value)).map_err(|fault| fault.to_string());
+    let Ok(described) = read_attested_request(&value) else { return };
+    let again = read_attested_request(&reread(&value)).map_err(|fault| fault.to_string());
     same(&described, again, "through canonical JSON");
-    let again = read_request(&written(&described, &value)).map_err(|fault| fault.to_string());
+    let again = read_attested_request(&written(&described, &value)).map_err(|fault| fault.to_string());
     same(&described, again, "through its members");
 }
 
@@ -49,7 +58,9 @@ fn mandate(value: &Value) {
     let again = MandateDocument::read(&written).map_err(|fault| fault.to_string());
     assert_eq!(Ok(&document), again.as_ref(), "{written}");
     assert_eq!(compare(&document, &document), Change::Unchanged, "{written}");
-    check_mandate(&document, Timestamp::from_unix_seconds(1_800_000_000));
+    admit_mandate(&document, None, Beside::default(), now());
+    let again = admit_mandate(&document, Some(&document), Beside::default(), now());
+    assert_eq!(again.errors, [], "what is live is kept out: {written}");
 }
 
 fn policy(value: &Value) {
@@ -58,7 +69,12 @@ fn policy(value: &Value) {
     let again = PolicyDocument::read(&written).map_err(|fault| fault.to_string());
     assert_eq!(Ok(&document), again.as_ref(), "{written}");
     assert_eq!(compare_policies(&document, &document), Change::Unchanged, "{written}");
-    check_policy(&document);
+    admit_policy(&document, None, None);
+    assert_eq!(
+        admit_policy(&document, Some(&document), None).errors,
+        [],
+        "what is live is kept out: {written}"
+    );
 }
 
 fn clauses(value: &Value) {
@@ -117,15 +133,52 @@ fn written(described: &Described, value: &Value) -> Value {
     Value::Object(object)
 }
 
-/// Two requests are the same if they differ at most in how numbers inside open members are held: `1` is `1.0`.
+/// Two requests are the same if they differ at most in how numbers inside open members are held (`1` is `1.0`), and are
+/// answered alike.
 fn same(described: &Described, again: Result<Described, String>, how: &str) {
     let open = |described: &Described| {
-        let members = json!([described.arguments, described.attachment]);
+        let members = json!([described.arguments, described.attachment, described.facts]);
         String::from_utf8_lossy(&canonical::to_vec(&members)).into_owned()
     };
-    let closed = |described: &Described| Described { arguments: None, attachment: None, ..described.clone() };
+    let closed = |described: &Described| {
+        let described = described.clone();
+        Described { arguments: None, attachment: None, facts: None, ..described }
+    };
     let again = again.unwrap_or_else(|fault| panic!("{how}: {fault}"));
     assert_eq!(open(described), open(&again), "{how}");
     assert_eq!(closed(described), closed(&again), "{how}");
-    assert_eq!(Action::described(described), Action::described(&again), "{how}");
+    let (answer, again) = (answered(described), answered(&again));
+    assert_eq!(answer, again, "{how}");
+    assert!(!answer.findings.is_empty() && !answer.reason().is_empty(), "{how}");
+}
+
+/// What a mandate with every condition says, after nothing was used.
+fn answered(described: &Described) -> Verdict {
+    let mandate =
+        EVERYTHING.as_ref().unwrap_or_else(|| panic!("the mandate with every condition does not read"));
+    let (policy, known, now) = (PolicyDocument::empty(), BTreeSet::<ExternalName>::new(), now());
+    let mut used = Used::default();
+    let standing = |used| Standing {
+        scopes: Scopes::NONE.with(Scope::ActionRequest),
+        principal: PrincipalId::new(now, [1; 10]),
+        agent: AgentId::new(now, [1; 10]),
+        agent_kind: AgentKind::Acting,
+        mandate,
+        policy: &policy,
+        credentials: &[],
+        country_fixed: None,
+        known: &known,
+        used,
+        zone: chrono_tz::Europe::Berlin,
+    };
+    let action = Action::described(described);
+    let nothing = Used::default();
+    for look in looks(&standing(&nothing), &action, now) {
+        used.note(&look, 0);
+    }
+    decide(&standing(&used), &action, now)
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_unix_seconds(1_800_000_000)
 }

@@ -77,7 +77,7 @@ fn an_explanation_shows_every_step_and_ends_with_the_answers_status() {
             "    fails  amount at most 100.00 EUR: above the ceiling: 120.00 EUR asked, 100.00 EUR allowed",
             "    holds  counterparty known yes",
             "    -      at most 500.00 EUR per day: not counted, a condition fails",
-            "  1 other names other intents",
+            "  1 other clause names other intents",
             "answer      escalate: above the ceiling: 120.00 EUR asked, 100.00 EUR allowed",
         ]
     );

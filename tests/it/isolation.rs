@@ -52,7 +52,7 @@ const WALKED: [(&str, &str, Expected); 23] = [
 ];
 
 /// Routes that take no id of anything that belongs to a tenant, and why.
-const EXEMPT: [(&str, &str); 23] = [
+const EXEMPT: [(&str, &str); 25] = [
     ("POST", "/v1/session"),            // names the tenant and proves a password of it
     ("DELETE", "/v1/session"),          // the caller's own
     ("PUT", "/v1/session/password"),    // the caller's own
@@ -60,6 +60,8 @@ const EXEMPT: [(&str, &str); 23] = [
     ("GET", "/v1/mandate"),             // the caller's own
     ("PUT", "/v1/mandate"),             // the caller's own
     ("GET", "/v1/mandate/versions/{}"), // a number, of the caller's own
+    ("POST", "/v1/mandate/preview"),    // the caller's own calls
+    ("POST", "/v1/policy/preview"),     // the caller's tenant's calls
     ("GET", "/v1/policy"),              // the caller's tenant's
     ("PUT", "/v1/policy"),              // the caller's tenant's
     ("GET", "/v1/policy/versions"),     // the caller's tenant's

@@ -5,6 +5,8 @@
 //! pages, [`browser`] a real one.
 
 #[cfg(test)]
+mod admission;
+#[cfg(test)]
 mod agent;
 #[cfg(test)]
 mod approval;
@@ -31,6 +33,8 @@ mod doubt;
 #[cfg(test)]
 mod enforcement;
 #[cfg(test)]
+mod evasion;
+#[cfg(test)]
 mod evidence;
 #[cfg(test)]
 mod explain;
@@ -44,6 +48,8 @@ mod four_eyes_pages;
 mod four_eyes_turns;
 #[cfg(test)]
 mod gate;
+#[cfg(test)]
+mod histories;
 #[cfg(test)]
 mod hours;
 #[cfg(test)]
@@ -71,7 +77,13 @@ mod page_forms;
 #[cfg(test)]
 mod page_in_browser;
 #[cfg(test)]
+mod preview;
+#[cfg(test)]
 mod process;
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod scenarios;
 #[cfg(test)]
 mod schema;
 #[cfg(test)]
@@ -80,6 +92,9 @@ mod scope;
 mod server;
 #[cfg(test)]
 mod session;
+#[cfg(test)]
+#[path = "../shell/mod.rs"]
+mod shell;
 #[cfg(test)]
 mod tamper;
 #[cfg(test)]

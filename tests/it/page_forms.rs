@@ -15,6 +15,7 @@ both!(
     declining_from_the_page_can_refuse_the_like_from_now_on,
     an_effect_nobody_knows_the_end_of_is_resolved_from_the_page,
     a_mandate_is_saved_from_the_page_and_its_faults_are_listed,
+    a_draft_is_checked_on_the_page_and_nothing_is_saved,
     the_scopes_are_changed_and_everything_is_stopped_from_the_page,
     widening_from_the_page_needs_a_fresh_sign_in_and_keeps_what_was_typed,
     a_secret_is_shown_once_and_ends_with_its_credential,
@@ -71,6 +72,7 @@ fn a_form_from_elsewhere_or_without_its_token_changes_nothing(db: Db) {
         (format!("{path}/approve"), vec![("input_hash", &*hash), ("valid_for", "900")]),
         (format!("{path}/decline"), vec![("narrow", "refuse")]),
         ("/mandate".to_owned(), vec![("version", "2"), ("document", "scopes: []")]),
+        ("/mandate/check".to_owned(), vec![("version", "2"), ("document", "scopes: []")]),
         ("/mandate/terms".to_owned(), vec![("version", "2"), ("unlisted", "refuse")]),
         ("/mandate/stop".to_owned(), vec![]),
         ("/agents".to_owned(), vec![("name", "planted"), ("kind", "acting")]),
@@ -236,6 +238,43 @@ fn a_mandate_is_saved_from_the_page_and_its_faults_are_listed(db: Db) {
     let page = asked.visitor.page("/mandate");
     assert!(page.contains("Version 3 is live: narrowed"), "{page}");
     assert!(asked.visitor.page("/mandate/versions/2").contains("small refunds"));
+}
+
+fn a_draft_is_checked_on_the_page_and_nothing_is_saved(db: Db) {
+    let mut asked = asked(db);
+    asked.agent.evaluate(&refund("80.00")).expect_outcome("allow");
+    let page = asked.visitor.page("/mandate");
+    assert!(page.contains("formaction=\"/mandate/check#check\"") && !page.contains("id=\"check\""), "{page}");
+    let mut check = |document: &str| {
+        let page = asked.visitor.page("/mandate");
+        let fields = [("csrf", &*hidden(&page, "csrf")), ("version", "2"), ("document", document)];
+        let base = asked.server.base();
+        asked.visitor.post("/mandate/check", &[("origin", &*base)], &fields)
+    };
+    let draft = "scopes: [action:request]\r\nclauses:\r\n  - id: M-001\r\n    intent: payments.refund\r\n    effect: \
+                 allow\r\n    when: {amount: {at_most: {value: \"60.00\", currency: EUR}}, untrusted: true} # mine\r\n";
+    let reply = check(draft);
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    for said in [
+        "What your draft would do",
+        "Nothing is saved yet",
+        "<strong>1 of 2</strong>",
+        "the catalogue does not know",
+        "is the caller&#39;s word",
+        "by <code>M-001</code>",
+        "untrusted: true} # mine",
+    ] {
+        assert!(reply.text.contains(said), "no `{said}` in {}", reply.text);
+    }
+    let hopeless = draft.replace("at_most:", "at_least: {value: \"70.00\", currency: EUR}, at_most:");
+    let reply = check(&hopeless);
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    assert!(reply.text.contains("One thing keeps it from going live"), "{}", reply.text);
+    let faulty = check("scopes: [everything]");
+    assert_eq!(faulty.status, 422, "{}", faulty.text);
+    assert!(faulty.text.contains("/scopes/0"), "{}", faulty.text);
+    assert_eq!(asked.member.get("/v1/mandate").expect(200)["version"], 2, "nothing is saved");
+    assert_eq!(asked.status(), "open");
 }
 
 fn the_scopes_are_changed_and_everything_is_stopped_from_the_page(db: Db) {

@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use crate::crypto::password::PasswordRules;
     use crate::domain::Timestamp;
-    use crate::engine::{CatalogueEntry, Change, MandateDocument, check_mandate, compare};
+    use crate::engine::{Admission, Beside, CatalogueEntry, Change, MandateDocument, admit_mandate, compare};
 
     #[test]
     fn the_club_writes_what_the_service_reads() {
@@ -151,7 +151,8 @@ mod tests {
         let (before, after) =
             (MandateDocument::read(&before).unwrap(), MandateDocument::read(&after).unwrap());
         assert_eq!(compare(&before, &after), Change::Narrowed);
-        assert_eq!(check_mandate(&before, None, Timestamp::from_unix_seconds(0)), []);
+        let admission = admit_mandate(&before, None, Beside::default(), Timestamp::from_unix_seconds(0));
+        assert_eq!(admission, Admission::default());
         assert!(CatalogueEntry::read(&refunds()).is_ok());
     }
 

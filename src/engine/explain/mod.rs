@@ -130,7 +130,8 @@ fn is_of(refusal: &Finding, subject: &Subject) -> bool {
             matches!(subject, Subject::Validity)
         }
         ServiceClause::AgentKind => matches!(subject, Subject::AgentKind),
-        ServiceClause::PolicyUnregistered
+        ServiceClause::Books
+        | ServiceClause::PolicyUnregistered
         | ServiceClause::MandateUnlisted
         | ServiceClause::CredentialUnlisted => false,
     }
@@ -189,9 +190,13 @@ fn document(subject: Subject, terms: Terms<'_>, facts: &Facts<'_>, open: bool) -
 }
 
 impl Explanation {
-    /// What the service adds at the end: a reading agent's action waits for a person.
-    fn added(&self) -> Option<&Finding> {
-        let verdict = self.verdict.as_ref().ok()?;
-        verdict.findings.iter().find(|finding| finding.reason == Reason::AgentReads)
+    /// What the service adds at the end: a reading agent's action waits for a person, and one that would count in
+    /// too many books is refused. Each with the name of its step.
+    fn added(&self) -> impl Iterator<Item = (&'static str, &Finding)> {
+        self.verdict.iter().flat_map(|verdict| &verdict.findings).filter_map(|finding| {
+            let added = [(Reason::AgentReads, "agent kind"), (Reason::TooManyBooks, "books")];
+            let (_, name) = added.into_iter().find(|(reason, _)| *reason == finding.reason)?;
+            Some((name, finding))
+        })
     }
 }

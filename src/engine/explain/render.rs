@@ -36,11 +36,9 @@ impl Explanation {
     pub fn to_json(&self, shown: Shown) -> Value {
         let outcome = self.verdict.as_ref().map_or(Outcome::Refuse, |verdict| verdict.outcome);
         let mut steps: Vec<Value> = self.steps.iter().map(|step| step.to_json(shown, outcome)).collect();
-        if let Some(finding) = self.added() {
-            steps.push(
-                json!({"step": "agent kind", "comes_to": finding.effect, "findings": [of_finding(finding)]}),
-            );
-        }
+        steps.extend(self.added().map(|(name, finding)| {
+            json!({"step": name, "comes_to": finding.effect, "findings": [of_finding(finding)]})
+        }));
         let mut object = Map::new();
         object.insert("asked".into(), self.asked());
         object.insert("at".into(), json!(self.at));

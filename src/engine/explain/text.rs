@@ -16,9 +16,9 @@ impl Explanation {
         for step in &self.steps {
             step.lines(&mut lines);
         }
-        if let Some(finding) = self.added() {
-            lines.push(named("agent kind", &format!("{}: {finding}", finding.effect)));
-        }
+        lines.extend(
+            self.added().map(|(name, finding)| named(name, &format!("{}: {finding}", finding.effect))),
+        );
         let answer = match &self.verdict {
             Ok(verdict) => format!("{}: {}", verdict.outcome, verdict.reason()),
             Err(malformed) => format!("refuse, as malformed: {malformed}"),
@@ -86,8 +86,8 @@ impl Step {
         }
         match self.elsewhere {
             0 => {}
-            1 => lines.push("  1 other names other intents".into()),
-            others => lines.push(format!("  {others} others name other intents")),
+            1 => lines.push("  1 other clause names other intents".into()),
+            others => lines.push(format!("  {others} other clauses name other intents")),
         }
     }
 

@@ -131,6 +131,13 @@ fn a_resource_belongs_to_whom_an_enforcement_point_says() {
             false,
             "the resource does not belong to the counterparty",
         ),
+        (
+            theirs(),
+            json!({"resource": "order:4412", "counterparty": "principal"}),
+            owned_by("principal"),
+            false,
+            "the resource does not belong to the counterparty",
+        ),
         (principals(), request(), json!({"owners": {"order:4413": "principal"}}), false, unknown),
         (principals(), request(), Value::Null, false, unknown),
         (principals(), json!({}), owned_by("principal"), false, "no resource is named"),

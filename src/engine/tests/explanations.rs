@@ -182,7 +182,7 @@ fn a_limit_says_what_was_used_since_when_and_what_is_allowed() {
             "    holds  counterparty in a list of 1",
             "    fails  at most 500.00 EUR per day: 490.00 EUR used since 2026-11-30T00:00:00.000Z, 24.00 EUR asked, \
              500.00 EUR allowed",
-            "  1 other names other intents",
+            "  1 other clause names other intents",
             "answer      escalate: above the total per day: 24.00 EUR asked, 490.00 EUR used, 500.00 EUR allowed",
         ]
     );
@@ -221,6 +221,18 @@ fn nothing_after_a_refusal_at_the_door_is_looked_at() {
             "mandate     not reached",
             "answer      refuse: the agent answers questions and has no actions",
         ]
+    );
+}
+
+#[test]
+fn what_the_service_adds_at_the_end_stands_before_the_answer() {
+    let mut case = Case::new(terms(json!([{"id": "A", "intent": "*", "effect": "allow"}])));
+    case.kind = AgentKind::Reading;
+    let said = lines(&case, json!({"intent": "payments.refund"}));
+    let reads = "the agent reads what others write, so a person says yes first";
+    assert_eq!(
+        said[said.len() - 2..],
+        [format!("agent kind  escalate: {reads}"), format!("answer      escalate: {reads}")]
     );
 }
 

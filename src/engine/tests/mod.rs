@@ -2,9 +2,11 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "`json!` literals read best as arguments")]
 
+mod admission;
 mod carried;
 mod cedar;
 mod comparisons;
+mod condition_documents;
 mod conditions;
 mod decisions;
 mod derivations;
@@ -12,6 +14,7 @@ mod documents;
 mod explanations;
 mod generate;
 mod laws;
+mod ledger;
 mod limits;
 mod links;
 mod naive;

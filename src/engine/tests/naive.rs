@@ -290,7 +290,7 @@ impl World<'_> {
 
     fn evidence(&self, tests: &Value, each: bool) -> bool {
         let Some(evidence) = &self.action.evidence else { return false };
-        let cited = evidence.cites.len();
+        let count = evidence.cites.len();
         let sure = tests["confidence"]["at_least"].as_str().is_none_or(|least| {
             let least: f64 = least.parse().unwrap();
             evidence.confidence.as_ref().is_some_and(|sure| sure.to_string().parse::<f64>().unwrap() >= least)
@@ -298,11 +298,11 @@ impl World<'_> {
         let cites = &tests["cites"];
         let owned = cites["owner"].is_null() || {
             let owned = evidence.cites.iter().filter(|thing| self.owns(&cites["owner"], thing)).count();
-            owned > 0 && (owned == cited || !each)
+            owned > 0 && (owned == count || !each)
         };
-        let is = |count: usize, bound: &Value| bound.as_u64() == u64::try_from(count).ok();
-        let enough = cites["at_least"].as_u64().is_none_or(|least| u64::try_from(cited).unwrap() >= least);
-        sure && owned && enough && (cites["exactly"].is_null() || is(cited, &cites["exactly"]))
+        let is = |found: usize, bound: &Value| bound.as_u64() == u64::try_from(found).ok();
+        let enough = cites["at_least"].as_u64().is_none_or(|least| u64::try_from(count).unwrap() >= least);
+        sure && owned && enough && (cites["exactly"].is_null() || is(count, &cites["exactly"]))
     }
 
     fn document(&self, clauses: &Value, unlisted: Outcome) -> Outcome {

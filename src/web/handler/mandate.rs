@@ -59,12 +59,10 @@ pub(super) async fn version(
 /// Puts the whole document live.
 pub(super) async fn save(app: web::Data<App>, request: HttpRequest, payload: web::Payload) -> HttpResponse {
     change(&app, &request, payload, Section::Mandate, async |visit, fields| {
-        // Browsers end the lines of a text area with CR LF (HTML §4.10.11).
-        let text = fields.one("document").map_err(Malformed::whole)?.replace("\r\n", "\n");
+        let text = typed(fields)?;
         let put = async {
             let seen = version_of(fields)?;
-            let value = read_text(text.as_bytes(), Notation::of(text.as_bytes()))?;
-            put_document(&app, &request, visit.person.clone(), seen, MandateDocument::read(&value)?).await
+            put_document(&app, &request, visit.person.clone(), seen, document_of(&text)?).await
         };
         let problem = match put.await {
             Ok(sealed) => return Ok(done(&app, visit, "/mandate", &said(&sealed.value))),
@@ -139,6 +137,17 @@ pub(super) fn scopes(fields: &Fields) -> Result<Scopes, Malformed> {
     Ok(scopes)
 }
 
+/// The document as it was typed.
+pub(super) fn typed(fields: &Fields) -> Result<String, Malformed> {
+    // Browsers end the lines of a text area with CR LF (HTML §4.10.11).
+    Ok(fields.one("document").map_err(Malformed::whole)?.replace("\r\n", "\n"))
+}
+
+/// The mandate that was typed.
+pub(super) fn document_of(text: &str) -> Result<MandateDocument, Malformed> {
+    MandateDocument::read(&read_text(text.as_bytes(), Notation::of(text.as_bytes()))?)
+}
+
 /// The version that the form was made for.
 fn version_of(fields: &Fields) -> Result<u64, Malformed> {
     required::<Version>(fields, "version").map(|version| version.0)
@@ -157,7 +166,7 @@ impl std::str::FromStr for Version {
 /// What a change came to.
 fn said(put: &Put) -> String {
     let mut said = format!("Version {} is live: {}", put.version, put.change.as_str());
-    for warning in put.warnings.iter().take(MOST_WARNINGS) {
+    for warning in put.admission.warnings.iter().take(MOST_WARNINGS) {
         said.push_str("; mind ");
         if !warning.pointer.is_empty() {
             said.push_str(&warning.pointer);
@@ -169,7 +178,7 @@ fn said(put: &Put) -> String {
 }
 
 /// The page again with what was typed, and what stood in the way.
-async fn refused(
+pub(super) async fn refused(
     app: &App,
     visit: &Visit,
     text: Option<&str>,
@@ -197,7 +206,7 @@ async fn find(app: &App, visit: &Visit, version: u64) -> Result<MandateVersion, 
     found.ok_or_else(|| Problem::not_found("version"))
 }
 
-async fn page(
+pub(super) async fn page(
     app: &App,
     visit: &Visit,
     editor: Option<Editor>,
@@ -221,6 +230,7 @@ async fn page(
         clauses,
         known,
         editor: editor.unwrap_or_else(|| Editor::new(&written(&value), None)),
+        check: None,
         versions: versions.iter().map(|version| row(visit, version)).collect(),
     })
 }

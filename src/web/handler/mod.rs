@@ -4,6 +4,7 @@ mod agents;
 mod calls;
 mod decision;
 mod decision_page;
+mod draft;
 mod mandate;
 mod people;
 mod queue;
@@ -49,6 +50,7 @@ pages! {
     get "/mandate" mandate::show;
     get "/mandate/versions/{version}" mandate::version;
     post "/mandate" mandate::save;
+    post "/mandate/check" draft::check;
     post "/mandate/terms" mandate::save_terms;
     post "/mandate/stop" mandate::stop;
     get "/agents" agents::list;

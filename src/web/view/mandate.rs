@@ -1,6 +1,6 @@
 //! A person's mandate: its sentences, the form for what changes most, the whole document, and its versions.
 
-use super::{ClauseSentence, Frame, ScopeChoice, Tone, choices, sentence};
+use super::{ClauseSentence, DraftCheck, Frame, ScopeChoice, Tone, choices, sentence};
 use crate::domain::Malformed;
 use crate::engine::{KnownCounterparty, MandateDocument, Unlisted};
 use crate::web::display::{self, Shown};
@@ -29,6 +29,8 @@ pub struct MandatePage {
     pub known: Vec<KnownLine>,
     /// The whole document.
     pub editor: Editor,
+    /// What the document in the editor would do, where the person asked.
+    pub check: Option<DraftCheck>,
     /// All versions, newest first.
     pub versions: Vec<VersionRow>,
 }
@@ -84,16 +86,14 @@ pub struct FaultLine {
 }
 
 impl FaultLine {
+    /// What is said of one place.
+    pub fn new(pointer: &str, detail: &str) -> Self {
+        Self { pointer: (!pointer.is_empty()).then(|| display::line(pointer)), detail: display::line(detail) }
+    }
+
     /// All that is wrong, in document order.
     pub fn all(malformed: &Malformed) -> Vec<Self> {
-        malformed
-            .faults
-            .iter()
-            .map(|fault| Self {
-                pointer: (!fault.pointer.is_empty()).then(|| display::line(&fault.pointer)),
-                detail: display::line(&fault.detail),
-            })
-            .collect()
+        malformed.faults.iter().map(|fault| Self::new(&fault.pointer, &fault.detail)).collect()
     }
 }
 
@@ -132,11 +132,16 @@ pub struct VersionRow {
 
 impl VersionRow {
     fn tone(&self) -> Tone {
-        match self.change.as_str() {
-            "narrowed" => Tone::Good,
-            "widened" | "mixed" => Tone::Waiting,
-            _ => Tone::Quiet,
-        }
+        change_tone(&self.change)
+    }
+}
+
+/// The colour of a kind of change.
+pub(super) fn change_tone(change: &str) -> Tone {
+    match change {
+        "narrowed" => Tone::Good,
+        "widened" | "mixed" => Tone::Waiting,
+        _ => Tone::Quiet,
     }
 }
 

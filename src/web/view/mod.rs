@@ -9,6 +9,7 @@ mod calls;
 mod clause;
 mod condition;
 mod decision;
+mod draft;
 mod frame;
 mod mandate;
 mod people;
@@ -25,6 +26,7 @@ pub use clause::{ClauseSentence, Verb, sentence};
 pub use decision::{
     Asked, Attachment, ClauseLine, Counterparty, DecisionPage, Event, Evidence, Stage, Status, VALIDITIES,
 };
+pub use draft::{Answer, ChangedRow, DraftCheck, Sum};
 pub use frame::{Frame, Section, Tone, Visitor};
 pub use mandate::{Editor, FaultLine, KnownLine, MandatePage, MandateVersionPage, VersionRow};
 pub use people::{Mine, Needed, People, YesLine};

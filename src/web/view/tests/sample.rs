@@ -243,7 +243,52 @@ pub(super) fn mandate(said: &str) -> MandatePage {
         clauses,
         known,
         editor: Editor::new(label(said, text), Some(&malformed)),
+        check: Some(draft(said)),
         versions: vec![version(3, "narrowed", -30), version(2, "widened", -300), version(1, "first", -900)],
+    }
+}
+
+fn draft(said: &str) -> DraftCheck {
+    let (allow, escalate, refuse) = (
+        Answer { word: "allow", tone: Tone::Good },
+        Answer { word: "escalate", tone: Tone::Waiting },
+        Answer { word: "refuse", tone: Tone::Bad },
+    );
+    let row = |intent: &str, was, would_be, clauses: &str, hours| ChangedRow {
+        at: at(hours),
+        intent: intent.into(),
+        was,
+        would_be,
+        clauses: clauses.into(),
+        receipt: "/calls/receipts/rcpt_01kdz4qg5w3m9y8x7v6t5s4r3p.json".into(),
+    };
+    DraftCheck {
+        change: "mixed",
+        errors: vec![FaultLine::new(
+            &format!("/clauses/1/when/{said}"),
+            label(said, "no resource can meet these conditions together"),
+        )],
+        warnings: vec![FaultLine::new(
+            "/clauses/0",
+            label(
+                said,
+                "`payments.refund` cannot be taken back, and no `once_per` keeps it from happening twice",
+            ),
+        )],
+        assumptions: vec![line(label(said, "the provider honours the idempotency key of `payments.refund`"))],
+        days: 30,
+        considered: 412,
+        changes: 3,
+        sums: vec![
+            Sum { count: 2, was: allow, would_be: escalate },
+            Sum { count: 1, was: escalate, would_be: refuse },
+        ],
+        rows: vec![
+            row("payments.refund", allow, escalate, "M-001", -4),
+            row("payments.refund", allow, escalate, "M-001", -50),
+            row("account.close", escalate, refuse, "M-002", -90),
+        ],
+        left_out: vec![(4, "whose content is erased")],
     }
 }
 

@@ -1,0 +1,37 @@
+//! A draft put to the calls that were made, in slices that keep no connection and no thread from others for long.
+
+use super::App;
+use crate::actions::preview::{Preview, Proposal, Rehearsal};
+use crate::committer::clock;
+use crate::domain::{Duration, TenantSlug, Timestamp};
+use crate::storage::StoreError;
+
+/// How long one preview may take; what it has not come to by then is left out.
+const PATIENCE: Duration = Duration::seconds(20);
+
+impl App {
+    /// What a draft would have done since an instant; `None` if there is no such tenant.
+    pub async fn preview(
+        &self,
+        tenant: TenantSlug,
+        proposal: Proposal,
+        since: Timestamp,
+    ) -> Result<Option<Preview>, StoreError> {
+        let start = clock::now();
+        let first =
+            self.read(move |connection| Rehearsal::begin(connection, &tenant, proposal, since, start));
+        let Some(mut rehearsal) = first.await? else { return Ok(None) };
+        loop {
+            let (back, more) = self
+                .read(move |connection| {
+                    let more = rehearsal.slice(connection)?;
+                    Ok((rehearsal, more))
+                })
+                .await?;
+            rehearsal = back;
+            if !more || clock::now().since(start) > PATIENCE {
+                return Ok(Some(rehearsal.finish()));
+            }
+        }
+    }
+}

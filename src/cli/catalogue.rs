@@ -1,0 +1,53 @@
+//! A catalogue from a file: as `GET /v1/catalogue` answers it, or as an object of intents with their entries.
+
+use crate::domain::{Intent, Malformed};
+use crate::engine::{Catalogue, CatalogueEntry};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Reads a catalogue in either form.
+pub(super) fn read(value: &Value) -> Result<Catalogue, Malformed> {
+    let mut catalogue = Catalogue::default();
+    let mut add = |intent: &str, entry: &Value, pointer: String| {
+        let intent: Intent = intent.parse().map_err(|detail: String| Malformed::at(&pointer, detail))?;
+        let entry = CatalogueEntry::read(entry).map_err(|malformed| malformed.under(&pointer))?;
+        catalogue.entries.insert(intent, Arc::new(entry));
+        Ok::<_, Malformed>(())
+    };
+    if let Some(items) = value.get("items").and_then(Value::as_array) {
+        for (index, item) in items.iter().enumerate() {
+            let intent = item.get("intent").and_then(Value::as_str).unwrap_or_default();
+            add(intent, item.get("entry").unwrap_or(&Value::Null), format!("/items/{index}/entry"))?;
+        }
+        return Ok(catalogue);
+    }
+    let Some(members) = value.as_object() else {
+        return Err(Malformed::whole("not a catalogue: an object of intents with their entries"));
+    };
+    for (intent, entry) in members {
+        add(intent, entry, format!("/{intent}"))?;
+    }
+    Ok(catalogue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn both_forms_hold_the_same_entries() {
+        let entry = json!({"title": "Refund", "effect": true, "arguments": {"type": "object"}});
+        let listed = json!({"version": 3, "items": [{"intent": "pay.refund", "version": 3, "entry": entry}]});
+        for value in [listed, json!({"pay.refund": entry})] {
+            let found = read(&value).unwrap();
+            let names: Vec<&str> = found.entries.keys().map(Intent::as_str).collect();
+            assert_eq!(names, ["pay.refund"], "{value}");
+        }
+        for wrong in
+            [json!([]), json!({"Pay": entry}), json!({"pay": {"title": "x"}}), json!({"items": [{}]})]
+        {
+            assert!(read(&wrong).is_err(), "{wrong}");
+        }
+    }
+}

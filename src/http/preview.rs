@@ -1,0 +1,120 @@
+//! What a draft of the mandate or the policy would have done. It writes nothing.
+
+use super::body::{self, Members};
+use super::terms::warnings;
+use super::{Problem, request};
+use crate::actions::preview::{Changed, Preview, Proposal, USUAL_WINDOW};
+use crate::app::App;
+use crate::committer::clock;
+use crate::domain::{Malformed, TenantSlug, Timestamp};
+use crate::engine::{MandateDocument, PolicyDocument};
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde_json::{Map, Value, json};
+
+/// Puts a draft of the caller's mandate to their agents' past calls.
+pub(super) async fn mandate(
+    app: web::Data<App>,
+    request: HttpRequest,
+    mut payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let person = request::person(&app, &request).await?;
+    let asked = Asked::read("mandate", body::document(&request, &mut payload).await?)?;
+    let draft = MandateDocument::read(&asked.draft).map_err(|malformed| malformed.under("/mandate"))?;
+    let proposal = Proposal::Mandate(person.id, draft);
+    Ok(HttpResponse::Ok().json(to_json(&rehearse(&app, person.tenant, proposal, asked.since).await?)))
+}
+
+/// Puts a draft of the policy to all past calls of the tenant.
+pub(super) async fn policy(
+    app: web::Data<App>,
+    request: HttpRequest,
+    mut payload: web::Payload,
+) -> Result<HttpResponse, Problem> {
+    let operator = request::operator(&app, &request).await?;
+    let asked = Asked::read("policy", body::document(&request, &mut payload).await?)?;
+    let draft = PolicyDocument::read(&asked.draft).map_err(|malformed| malformed.under("/policy"))?;
+    let tenant = operator.person().tenant.clone();
+    let preview = rehearse(&app, tenant, Proposal::Policy(draft), asked.since).await?;
+    Ok(HttpResponse::Ok().json(to_json(&preview)))
+}
+
+/// Puts a draft to past calls, for the wire and for the page; since [`USUAL_WINDOW`] ago, if not said.
+pub(crate) async fn rehearse(
+    app: &App,
+    tenant: TenantSlug,
+    proposal: Proposal,
+    since: Option<Timestamp>,
+) -> Result<Preview, Problem> {
+    let _place = app
+        .limits
+        .preview()
+        .map_err(|full| Problem::too_many(full, "as many previews run as may run at once"))?;
+    let since = since.unwrap_or_else(|| clock::now().minus(USUAL_WINDOW));
+    app.preview(tenant, proposal, since).await?.ok_or_else(|| Problem::not_found("tenant"))
+}
+
+/// What is put to which calls.
+struct Asked {
+    draft: Value,
+    since: Option<Timestamp>,
+}
+
+impl Asked {
+    fn read(document: &str, body: Value) -> Result<Self, Problem> {
+        let mut members = Members::of(body)?;
+        let draft = members.take(document);
+        let since: Option<Timestamp> = members.parsed("since")?;
+        members.finish(&format!("{document}, since"))?;
+        let draft = draft.ok_or_else(|| Malformed::whole(format!("member `{document}` is missing")))?;
+        let now = clock::now();
+        match since {
+            Some(since) if since > now => {
+                Err(Malformed::at("/since", format!("`{since}` is not past: it is {now} now")).into())
+            }
+            Some(_) | None => Ok(Self { draft, since }),
+        }
+    }
+}
+
+fn to_json(preview: &Preview) -> Value {
+    let summary: Map<String, Value> = preview
+        .summary
+        .iter()
+        .map(|((was, would_be), count)| (format!("{was}_to_{}", would_be.as_str()), json!(count)))
+        .collect();
+    let errors = preview.admission.errors.iter();
+    let errors: Vec<Value> =
+        errors.map(|fault| json!({"pointer": fault.pointer, "detail": fault.detail})).collect();
+    json!({
+        "change": preview.change.as_str(),
+        "errors": errors,
+        "warnings": warnings(&preview.admission),
+        "assumptions": preview.admission.assumptions,
+        "window": {
+            "from": preview.from,
+            "until": preview.until,
+        },
+        "calls": preview.calls,
+        "considered": preview.considered,
+        "left_out": {
+            "erased": preview.left_out.erased,
+            "refused_by_service": preview.left_out.refused_by_service,
+            "undecidable": preview.left_out.undecidable,
+            "beyond_window": preview.left_out.beyond_window,
+        },
+        "changes": preview.changes(),
+        "changed": preview.changed.iter().map(changed_json).collect::<Vec<_>>(),
+        "summary": summary,
+    })
+}
+
+fn changed_json(changed: &Changed) -> Value {
+    json!({
+        "receipt": changed.receipt,
+        "at": changed.at,
+        "intent": changed.intent,
+        "was": changed.was,
+        "would_be": changed.would_be.as_str(),
+        "clauses": changed.clauses,
+    })
+}

@@ -1,0 +1,299 @@
+//! What must hold whatever happens, read from the log and the rows as an auditor would; and what must happen sometimes.
+
+use crate::course::{Phase, Service, State};
+use crate::shell::setting::Setting;
+use crate::shell::world::{Decision, Entry, World};
+use procura::domain::{DecisionStatus, EffectStatus, Outcome};
+use procura::engine::Change;
+use stateright::Property;
+
+/// No allow is recorded after a narrowing under the version before it, and no answer after a revocation.
+pub(crate) const NARROWING: &str = "what was narrowed or revoked lets nothing through any more";
+/// What was allowed in one day, and did not fail, is within every limit.
+pub(crate) const LIMIT: &str = "what may have happened is within every limit";
+/// A yes and a no never both stand.
+pub(crate) const ONE_OUTCOME: &str = "a decision has one outcome";
+/// A yes lets one call through, and only while it stands.
+pub(crate) const ONE_USE: &str = "a yes is used once, and while it stands";
+/// What is refused now gets no yes.
+pub(crate) const YES: &str = "what is refused gets no yes";
+/// An effect is there because its allow was recorded before.
+pub(crate) const EFFECT: &str = "an effect has an earlier recorded allow";
+/// One key lets one effect happen.
+pub(crate) const ONE_EFFECT: &str = "a key lets one effect happen";
+/// What a client was told is in the log.
+pub(crate) const RECORD: &str = "no answer is seen before its record";
+/// Only what failed gives back what it took.
+pub(crate) const RESERVATION: &str = "only a failed effect gives its reservation back";
+
+/// What the mandate lets through in a day without asking, and what the credential ever lets through in a day, in cents.
+pub(crate) const UNASKED_A_DAY: u64 = 15_000;
+pub(crate) const EVER_A_DAY: u64 = 17_000;
+
+/// Every promise, and what shows that they are not kept by nothing ever happening.
+pub(crate) fn promises() -> Vec<Property<Service>> {
+    vec![
+        Property::always(NARROWING, |_, state: &State| narrowing_holds(&state.world)),
+        Property::always(LIMIT, |service, state: &State| limits_hold(service, state)),
+        Property::always(ONE_OUTCOME, |_, state: &State| decisions_end_once(&state.world)),
+        Property::always(ONE_USE, |_, state: &State| yeses_are_used_once(&state.world)),
+        Property::always(YES, |_, state: &State| !state.yes_to_refused),
+        Property::always(EFFECT, |_, state: &State| effects_were_allowed(&state.world)),
+        Property::always(ONE_EFFECT, |_, state: &State| keys_have_one_effect(&state.world)),
+        Property::always(RECORD, |_, state: &State| answers_are_recorded(state)),
+        Property::always(RESERVATION, |_, state: &State| reservations_are_held(&state.world)),
+        Property::sometimes("a yes of two people is used", |_, state: &State| {
+            state.world.log.iter().any(|entry| matches!(entry, Entry::Answered { uses: Some(_), .. }))
+        }),
+        Property::sometimes("a narrowing refuses what was allowed before", |_, state: &State| {
+            narrowing_refuses(&state.world)
+        }),
+        Property::sometimes("a lost answer is told again", |_, state: &State| {
+            let again = |entry: &Entry| matches!(entry, Entry::Replayed { again: true, .. });
+            state.crashes > 0 && state.world.log.iter().any(again)
+        }),
+        Property::sometimes("a narrowing takes a yes back", |_, state: &State| {
+            takes_back(&state.world, DecisionStatus::Withdrawn)
+        }),
+        Property::sometimes("a yes runs out", |_, state: &State| {
+            takes_back(&state.world, DecisionStatus::Expired)
+        }),
+        Property::sometimes("a person ends what nobody knew", |_, state: &State| {
+            let resolved = |row: &Decision| row.status == DecisionStatus::Resolved;
+            state.world.decisions.iter().any(resolved)
+        }),
+    ]
+}
+
+fn narrowing_holds(world: &World) -> bool {
+    let (mut live, mut revoked) = (1, false);
+    world.log.iter().enumerate().all(|(place, entry)| match entry {
+        Entry::Put { version, change } => {
+            debug_assert!(matches!(change, Change::Narrowed | Change::Mixed), "each of these narrows");
+            live = *version;
+            true
+        }
+        Entry::Revoked => {
+            revoked = true;
+            true
+        }
+        Entry::Answered { .. } | Entry::Replayed { .. } if revoked => false,
+        Entry::Answered { outcome: Outcome::Allow, version, .. } => *version == live,
+        // The record may be told again, the permission only while it is live or once nothing can come of it.
+        Entry::Replayed { first, again: true } => match world.log[*first] {
+            Entry::Answered { outcome: Outcome::Allow, version, .. } => {
+                version == live || has_ended(world, *first, place)
+            }
+            Entry::Answered { .. }
+            | Entry::Put { .. }
+            | Entry::Replayed { .. }
+            | Entry::Yes { .. }
+            | Entry::No { .. }
+            | Entry::Over { .. }
+            | Entry::Ended { .. }
+            | Entry::Revoked => true,
+        },
+        Entry::Answered { .. }
+        | Entry::Replayed { .. }
+        | Entry::Yes { .. }
+        | Entry::No { .. }
+        | Entry::Over { .. }
+        | Entry::Ended { .. } => true,
+    })
+}
+
+/// Whether the effect of the allow at `first` had come to a known ending before `place`.
+fn has_ended(world: &World, first: usize, place: usize) -> bool {
+    let of_first = |effect: usize| world.effects[effect].place == first;
+    world.log[..place].iter().any(|entry| {
+        matches!(entry, Entry::Ended { effect, status: EffectStatus::Done | EffectStatus::Failed }
+            if of_first(*effect))
+    })
+}
+
+fn limits_hold(service: &Service, state: &State) -> bool {
+    let setting = &service.course(state).setting;
+    let world = &state.world;
+    // Between the two instants of a course lies more than a day.
+    world.effects.iter().map(|effect| effect.claimed_at).all(|day| {
+        let (mut ever, mut unasked) = (0, 0);
+        for effect in world.effects.iter().filter(|effect| effect.claimed_at == day) {
+            if effect.status == EffectStatus::Failed {
+                continue;
+            }
+            let amount = amount(setting, effect.body);
+            ever += amount;
+            if matches!(world.log[effect.place], Entry::Answered { uses: None, .. }) {
+                unasked += amount;
+            }
+        }
+        ever <= EVER_A_DAY && unasked <= UNASKED_A_DAY
+    })
+}
+
+/// What a body asks to move, in cents.
+fn amount(setting: &Setting, body: usize) -> u64 {
+    setting.bodies[body].action.amount.map_or(0, |amount| u64::try_from(amount.minor_units()).unwrap())
+}
+
+/// Where one decision stands, going by the log alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stand {
+    Open,
+    Approved,
+    Ended,
+}
+
+fn decisions_end_once(world: &World) -> bool {
+    (0..world.decisions.len()).all(|decision| {
+        let mut stand = Stand::Open;
+        world.log.iter().all(|entry| {
+            let next = match entry {
+                Entry::Yes { decision: of, completes, .. } if *of == decision => {
+                    (stand == Stand::Open).then_some(if *completes { Stand::Approved } else { Stand::Open })
+                }
+                Entry::No { decision: of } if *of == decision => {
+                    (stand == Stand::Open).then_some(Stand::Ended)
+                }
+                Entry::Over { decision: of, .. } if *of == decision => {
+                    (stand != Stand::Ended).then_some(Stand::Ended)
+                }
+                Entry::Answered { uses: Some(of), .. } if *of == decision => {
+                    (stand == Stand::Approved).then_some(Stand::Ended)
+                }
+                Entry::Put { .. }
+                | Entry::Answered { .. }
+                | Entry::Replayed { .. }
+                | Entry::Yes { .. }
+                | Entry::No { .. }
+                | Entry::Over { .. }
+                | Entry::Ended { .. }
+                | Entry::Revoked => Some(stand),
+            };
+            next.is_some_and(|next| {
+                stand = next;
+                true
+            })
+        })
+    })
+}
+
+fn yeses_are_used_once(world: &World) -> bool {
+    (0..world.decisions.len()).all(|decision| {
+        let mut stands_until = None;
+        world.log.iter().all(|entry| match entry {
+            Entry::Yes { decision: of, completes: true, until } if *of == decision => {
+                stands_until = Some(*until);
+                true
+            }
+            Entry::No { decision: of } | Entry::Over { decision: of, .. } if *of == decision => {
+                stands_until = None;
+                true
+            }
+            Entry::Answered { uses: Some(of), at, .. } if *of == decision => {
+                stands_until.take().is_some_and(|until| *at < until)
+            }
+            Entry::Put { .. }
+            | Entry::Answered { .. }
+            | Entry::Replayed { .. }
+            | Entry::Yes { .. }
+            | Entry::No { .. }
+            | Entry::Over { .. }
+            | Entry::Ended { .. }
+            | Entry::Revoked => true,
+        })
+    })
+}
+
+fn effects_were_allowed(world: &World) -> bool {
+    let allowed = |place: usize, body: usize| {
+        matches!(world.log.get(place),
+            Some(Entry::Answered { outcome: Outcome::Allow, body: of, .. }) if *of == body)
+    };
+    let ended_earlier = |effect: usize, place: usize| {
+        world.log[..place]
+            .iter()
+            .any(|entry| matches!(entry, Entry::Ended { effect: of, .. } if *of == effect))
+    };
+    let places = world.effects.iter().map(|effect| effect.place);
+    let one_each = places.clone().all(|place| places.clone().filter(|other| *other == place).count() == 1);
+    one_each
+        && world
+            .effects
+            .iter()
+            .enumerate()
+            .all(|(effect, row)| allowed(row.place, row.body) && !ended_earlier(effect, row.place))
+}
+
+fn keys_have_one_effect(world: &World) -> bool {
+    let keys = || world.effects.iter().filter_map(|effect| effect.key);
+    keys().all(|key| keys().filter(|other| *other == key).count() == 1)
+}
+
+fn answers_are_recorded(state: &State) -> bool {
+    let log = &state.world.log;
+    state.clients.iter().all(|phase| match phase {
+        Phase::Answered(reply) => match (reply.outcome, reply.place) {
+            (None, None) => true,
+            (Some(outcome), Some(place)) => match log.get(place) {
+                Some(Entry::Answered { outcome: recorded, .. }) => *recorded == outcome,
+                Some(Entry::Replayed { first, again: true }) => {
+                    matches!(log[*first], Entry::Answered { outcome: recorded, .. } if recorded == outcome)
+                }
+                Some(Entry::Replayed { again: false, .. }) => outcome == Outcome::Refuse,
+                Some(
+                    Entry::Put { .. }
+                    | Entry::Yes { .. }
+                    | Entry::No { .. }
+                    | Entry::Over { .. }
+                    | Entry::Ended { .. }
+                    | Entry::Revoked,
+                )
+                | None => false,
+            },
+            (None, Some(_)) | (Some(_), None) => false,
+        },
+        Phase::Idle | Phase::Waiting { .. } | Phase::Recorded(_) | Phase::Lost => true,
+    })
+}
+
+fn reservations_are_held(world: &World) -> bool {
+    world.effects.iter().all(|effect| {
+        let mut rows = world.books.iter().filter(|row| row.place == effect.place).peekable();
+        let failed = effect.status == EffectStatus::Failed;
+        rows.peek().is_some() && rows.all(|row| row.released == failed)
+    })
+}
+
+fn narrowing_refuses(world: &World) -> bool {
+    let Some(put) = world.log.iter().position(|entry| matches!(entry, Entry::Put { .. })) else {
+        return false;
+    };
+    let of = |entries: &[Entry], wanted: Outcome| {
+        let bodies = entries.iter().filter_map(|entry| match entry {
+            Entry::Answered { body, outcome, .. } if *outcome == wanted => Some(*body),
+            Entry::Answered { .. }
+            | Entry::Put { .. }
+            | Entry::Replayed { .. }
+            | Entry::Yes { .. }
+            | Entry::No { .. }
+            | Entry::Over { .. }
+            | Entry::Ended { .. }
+            | Entry::Revoked => None,
+        });
+        bodies.collect::<Vec<_>>()
+    };
+    let allowed = of(&world.log[..put], Outcome::Allow);
+    of(&world.log[put..], Outcome::Refuse).iter().any(|body| allowed.contains(body))
+}
+
+/// Whether a yes that two people gave ended so without being used.
+fn takes_back(world: &World, status: DecisionStatus) -> bool {
+    let given = |decision: usize| {
+        let completes = |entry: &Entry| matches!(entry, Entry::Yes { decision: of, completes: true, .. } if *of == decision);
+        world.log.iter().any(completes)
+    };
+    world.log.iter().any(
+        |entry| matches!(entry, Entry::Over { decision, status: ended } if *ended == status && given(*decision)),
+    )
+}

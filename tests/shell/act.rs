@@ -1,0 +1,181 @@
+//! What people say, what agents report, and what time brings about: each one transaction.
+
+use super::setting::Setting;
+use super::world::{Decision, DecisionKind, Entry, World};
+use procura::domain::{DecisionStatus, Duration, EffectStatus};
+use procura::engine::step::{self, AfterChange, Asked, Word, Yes};
+use procura::engine::{Change, OutcomeFrom, Verdict, compare};
+
+/// How long an uncertain effect waits for a person: longer than any course lasts.
+const UNKNOWN_LIFETIME: Duration = Duration::days(3650);
+
+/// Whether something was taken, and how it is answered where it was not.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Heard {
+    /// It was.
+    Taken,
+    /// It was said before, word for word.
+    Before,
+    /// It comes too late, or contradicts.
+    Conflict,
+}
+
+/// Whose word a report is, and what it says.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Said {
+    /// Whose.
+    pub(crate) word: Word,
+    /// What.
+    pub(crate) status: EffectStatus,
+}
+
+impl Setting {
+    /// A person puts a document live as the next version.
+    pub(crate) fn put(&self, world: &mut World, document: usize) -> Change {
+        let old = &self.mandates[world.mandate[world.version() - 1]];
+        let change = compare(old, &self.mandates[document]);
+        world.mandate.push(document);
+        world.log.push(Entry::Put { version: world.version(), change });
+        match change {
+            Change::Narrowed | Change::Mixed => self.after_narrowing(world),
+            Change::Widened | Change::Unchanged => {}
+        }
+        change
+    }
+
+    fn after_narrowing(&self, world: &mut World) {
+        for place in 0..world.decisions.len() {
+            let DecisionKind::Action { body } = world.decisions[place].kind else { continue };
+            let asked = world.asked(self, place, None);
+            let would_be = || Some(self.verdict(world, body, world.version()).outcome);
+            match step::after_narrowing(&asked, would_be) {
+                AfterChange::Stays => {}
+                AfterChange::AsksAgain => world.decisions[place].given.clear(),
+                AfterChange::Withdrawn => end(world, place, DecisionStatus::Withdrawn),
+            }
+        }
+    }
+
+    /// What the engine says now to the call behind a decision.
+    pub(crate) fn weigh(&self, world: &World, decision: usize) -> Option<Verdict> {
+        let DecisionKind::Action { body } = world.decisions[decision].kind else { return None };
+        Some(self.verdict(world, body, world.version()))
+    }
+
+    /// A person's yes; `asked` is what was read of the decision and `verdict` what was weighed.
+    pub(crate) fn yes(
+        &self,
+        world: &mut World,
+        decision: usize,
+        person: usize,
+        asked: &Asked,
+        verdict: &Verdict,
+    ) -> Yes {
+        let given = self.people[person];
+        let yes = step::approve(asked, verdict, given, world.now);
+        match yes {
+            Yes::Completes => {
+                let now = world.now;
+                let row = &mut world.decisions[decision];
+                row.given.push(given);
+                let until = row.approve(now);
+                world.log.push(Entry::Yes { decision, completes: true, until });
+            }
+            Yes::Counts { .. } => {
+                let row = &mut world.decisions[decision];
+                row.given.push(given);
+                let until = row.expires_at;
+                world.log.push(Entry::Yes { decision, completes: false, until });
+            }
+            Yes::Withdraws => end(world, decision, DecisionStatus::Withdrawn),
+            Yes::DoesNotCount | Yes::AlreadyGiven | Yes::Over(_) => {}
+        }
+        yes
+    }
+
+    /// A person's no; `asked` is what was read of the decision.
+    pub(crate) fn no(world: &mut World, decision: usize, asked: &Asked) -> Heard {
+        if asked.status != DecisionStatus::Open || !asked.is_waiting(world.now) {
+            return Heard::Conflict;
+        }
+        world.decisions[decision].status = DecisionStatus::Declined;
+        world.log.push(Entry::No { decision });
+        Heard::Taken
+    }
+
+    /// What somebody says of an effect.
+    pub(crate) fn report(&self, world: &mut World, effect: usize, said: Said) -> Heard {
+        let row = &world.effects[effect];
+        if said.word == Word::Agent && row.said == Some(said.status) {
+            return Heard::Before;
+        }
+        let attested = match self.bodies[row.body].effect {
+            Some(OutcomeFrom::Attested) => true,
+            Some(OutcomeFrom::Agent) | None => false,
+        };
+        let Some(status) = step::report(row.status, said.status, attested, said.word) else {
+            return Heard::Conflict;
+        };
+        let place = row.place;
+        let row = &mut world.effects[effect];
+        row.status = status;
+        // Only the agent's own words may be repeated, and only as long as nobody said anything after them.
+        row.said = (said.word == Word::Agent).then_some(said.status);
+        world.log.push(Entry::Ended { effect, status });
+        if step::releases(status) {
+            world.release(place);
+        }
+        match status {
+            EffectStatus::Unknown => {
+                let (version, now) = (world.version(), world.now);
+                let opened = Decision::open(DecisionKind::Effect(effect), version, now, UNKNOWN_LIFETIME);
+                world.decisions.push(opened);
+            }
+            EffectStatus::Done | EffectStatus::Failed if said.word == Word::Person => {
+                let about = |row: &&mut Decision| row.kind == DecisionKind::Effect(effect);
+                for row in world.decisions.iter_mut().filter(about) {
+                    row.status = DecisionStatus::Resolved;
+                }
+            }
+            EffectStatus::Claimed | EffectStatus::Done | EffectStatus::Failed => {}
+        }
+        Heard::Taken
+    }
+
+    /// Ends a decision whose time is over.
+    pub(crate) fn expire(&self, world: &mut World, decision: usize) -> Heard {
+        let asked = world.asked(self, decision, None);
+        let waits = matches!(asked.status, DecisionStatus::Open | DecisionStatus::Approved);
+        if !waits || asked.is_waiting(world.now) {
+            return Heard::Conflict;
+        }
+        end(world, decision, DecisionStatus::Expired);
+        Heard::Taken
+    }
+
+    /// Says of an effect nobody reported on in time that nobody knows.
+    pub(crate) fn overdue(&self, world: &mut World, effect: usize) -> Heard {
+        if world.now < world.effects[effect].report_by {
+            return Heard::Conflict;
+        }
+        self.report(world, effect, Said { word: Word::Nobody, status: EffectStatus::Unknown })
+    }
+
+    /// Revokes the credential; what it asked for and did not use is taken back.
+    pub(crate) fn revoke(world: &mut World) {
+        world.revoked = true;
+        world.log.push(Entry::Revoked);
+        for place in 0..world.decisions.len() {
+            let row = &world.decisions[place];
+            let waits = matches!(row.status, DecisionStatus::Open | DecisionStatus::Approved);
+            if waits && matches!(row.kind, DecisionKind::Action { .. }) {
+                end(world, place, DecisionStatus::Withdrawn);
+            }
+        }
+    }
+}
+
+fn end(world: &mut World, decision: usize, status: DecisionStatus) {
+    world.decisions[decision].status = status;
+    world.log.push(Entry::Over { decision, status });
+}
