@@ -3,6 +3,9 @@
 //! One module a feature. [`server`] starts and kills the binary, [`client`] speaks to it, [`agent`] makes those that call, [`database`] says on
 //! which database, [`documents`] holds the mandates that most tests begin with. [`visitor`] is a person at the
 //! pages, [`browser`] a real one.
+//!
+//! [`scenarios`] plays the stories that stand as YAML in `tests/vectors/scenarios`, [`evasion`] puts the requests of
+//! `tests/vectors/evasion` to the gate: both are there to be read, and added to, by people who read no Rust.
 
 #[cfg(test)]
 mod admission;

@@ -21,7 +21,7 @@ use std::sync::Mutex;
 both!(every_scenario_comes_to_what_it_should);
 
 /// How many companies play at the same time.
-const AT_ONCE: usize = 6;
+const AT_ONCE: usize = 8;
 
 fn every_scenario_comes_to_what_it_should(db: Db) {
     let mut companies: Vec<Company> = companies().into_iter().map(|(_, company)| company).collect();
