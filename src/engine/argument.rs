@@ -207,8 +207,10 @@ impl ArgumentTest {
 
     /// The first number that fails a bound, to be named beside it.
     pub(super) fn failing_number(&self, value: &Value) -> Option<Decimal> {
-        let numbers =
-            entries(value).into_iter().filter_map(Scalar::of).filter(|scalar| !self.accepts(scalar, Pass::Every));
+        let numbers = entries(value)
+            .into_iter()
+            .filter_map(Scalar::of)
+            .filter(|scalar| !self.accepts(scalar, Pass::Every));
         numbers.filter_map(|scalar| scalar.number()).next()
     }
 
@@ -224,7 +226,9 @@ impl ArgumentTest {
             (Self::Exists(_), _) | (_, Self::Each(_)) => false,
             (Self::Equals(value), test) => test.accepts(value, Pass::Every),
             (Self::In(listed), test) => listed.iter().all(|value| test.accepts(value, Pass::Every)),
-            (premise, Self::NotIn(excluded)) => !excluded.iter().any(|value| premise.accepts(value, Pass::Any)),
+            (premise, Self::NotIn(excluded)) => {
+                !excluded.iter().any(|value| premise.accepts(value, Pass::Any))
+            }
             (Self::AtMost(inner), Self::AtMost(outer)) => inner <= outer,
             (Self::AtLeast(inner), Self::AtLeast(outer)) => inner >= outer,
             (Self::Domain(inner), Self::Domain(outer)) => inner.within(outer),

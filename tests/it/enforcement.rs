@@ -20,21 +20,18 @@ both!(
     a_subject_token_counts_where_the_agents_own_call_would,
     only_an_operator_who_signed_in_just_now_registers_a_point,
     a_point_renews_its_token_with_its_own_secret_alone,
-    an_attested_failure_releases_what_an_agents_own_word_does_not,
-    a_point_settles_what_nobody_reported_on,
-    a_point_reports_on_every_effect_of_its_tenant,
 );
 
 /// An enforcement point; calls go out with its token.
-struct Point {
-    client: Client,
-    id: String,
-    secret: String,
+pub(crate) struct Point {
+    pub(crate) client: Client,
+    pub(crate) id: String,
+    pub(crate) secret: String,
 }
 
 impl Point {
     #[track_caller]
-    fn new(operator: &Client, name: &str) -> Self {
+    pub(crate) fn new(operator: &Client, name: &str) -> Self {
         let made = operator.post("/v1/enforcement-points", &json!({"name": name})).expect(201);
         let text = |member: &str| made[member].as_str().unwrap().to_owned();
         assert!(text("id").starts_with("enf_"), "{made}");
@@ -44,30 +41,30 @@ impl Point {
 
     /// Asks for an agent.
     #[track_caller]
-    fn evaluate(&self, agent: &Agent, action: &Value) -> Reply {
+    pub(crate) fn evaluate(&self, agent: &Agent, action: &Value) -> Reply {
         self.client.evaluate(&with(action, "subject_token", agent.token()))
     }
 
     #[track_caller]
-    fn evaluate_once(&self, key: &str, agent: &Agent, action: &Value) -> Reply {
+    pub(crate) fn evaluate_once(&self, key: &str, agent: &Agent, action: &Value) -> Reply {
         self.client.evaluate_once(key, &with(action, "subject_token", agent.token()))
     }
 
     #[track_caller]
-    fn report(&self, effect: &str, report: &Value) -> Reply {
+    pub(crate) fn report(&self, effect: &str, report: &Value) -> Reply {
         self.client.post(&format!("/v1/effects/{effect}/outcome"), report)
     }
 }
 
 /// A member with the usual mandate, an agent of theirs and a point of their tenant.
-fn ready(server: &Server) -> (Client, Agent, Point) {
+pub(crate) fn ready(server: &Server) -> (Client, Agent, Point) {
     let member = server.member_with("m@example.test", &small_refunds());
     let agent = Agent::new(&member, "runner");
     (member, agent, Point::new(&server.operator(), "till"))
 }
 
 /// An effect of an agent that may do `pay.out`, which the catalogue wants attested.
-fn paying(server: &Server) -> (Client, Agent, Point) {
+pub(crate) fn paying(server: &Server) -> (Client, Agent, Point) {
     let entry = json!({"title": "pay", "effect": true, "outcome": "attested",
         "arguments": {"type": "object", "properties": {}}});
     server.operator().put("/v1/catalogue/pay.out", &[], &entry).expect(200);
@@ -77,17 +74,17 @@ fn paying(server: &Server) -> (Client, Agent, Point) {
     (member, agent, point)
 }
 
-fn pay() -> Value {
+pub(crate) fn pay() -> Value {
     json!({"intent": "pay.out", "arguments": {}})
 }
 
 #[track_caller]
-fn effect(allowed: &Reply) -> String {
+pub(crate) fn effect(allowed: &Reply) -> String {
     allowed.expect_outcome("allow")["effect"]["id"].as_str().unwrap().to_owned()
 }
 
 #[track_caller]
-fn check_names(reply: &Reply, status: u16, pointer: &str) {
+pub(crate) fn check_names(reply: &Reply, status: u16, pointer: &str) {
     let problem = reply.expect_problem(status);
     let pointers: Vec<_> =
         problem["errors"].as_array().into_iter().flatten().map(|one| &one["pointer"]).collect();
@@ -95,7 +92,7 @@ fn check_names(reply: &Reply, status: u16, pointer: &str) {
 }
 
 /// The calls of the tenant with this status that stand against no credential, as compliance sees them.
-fn in_the_tenants_name(compliance: &Client, status: u16) -> Vec<Value> {
+pub(crate) fn in_the_tenants_name(compliance: &Client, status: u16) -> Vec<Value> {
     let mut calls = compliance.all("/v1/calls");
     calls.retain(|call| {
         call["status"] == status && call["credential"].is_null() && call["principal"].is_null()
@@ -455,97 +452,4 @@ fn a_point_renews_its_token_with_its_own_secret_alone(db: Db) {
     eventually("wrong secrets are listed in the tenant's name", || {
         in_the_tenants_name(&compliance, 401).len() == 3
     });
-}
-
-fn an_attested_failure_releases_what_an_agents_own_word_does_not(db: Db) {
-    let server = Server::start(db);
-    let (member, agent, point) = paying(&server);
-    let failed = json!({"status": "failed", "reference": "re_1"});
-    let claimed = effect(&agent.evaluate(&pay()));
-    let told = point.report(&claimed, &failed).expect(200);
-    assert_eq!(told["status"], "failed", "{told}");
-    let input = member.get(&format!("/v1/receipts/{}", told["receipt"]["id"].as_str().unwrap())).expect(200);
-    assert_eq!(input["input"]["enforcement_point"], point.id, "{input}");
-    assert!(member.all("/v1/decisions?status=open").is_empty());
-
-    // The agent's own word makes a question of it, the point's answers the question.
-    let claimed = effect(&point.evaluate(&agent, &pay()));
-    let path = format!("/v1/effects/{claimed}/outcome");
-    assert_eq!(agent.post(&path, &failed).expect(200)["status"], "unknown");
-    let open = member.all("/v1/decisions?status=open");
-    assert_eq!((open.len(), &open[0]["effect"]), (1, &json!(claimed)));
-    let told = point.report(&claimed, &failed).expect(200);
-    assert_eq!(told["status"], "failed", "the same words, said by another: {told}");
-    let decision = member.get(&format!("/v1/decisions/{}", open[0]["id"].as_str().unwrap())).expect(200);
-    assert_eq!(decision["status"], "withdrawn", "{decision}");
-    assert_eq!(decision["reason"], "the enforcement point reported it", "{decision}");
-    let again = point.report(&claimed, &failed).expect(200);
-    assert_eq!((&again["status"], &again["receipt"]), (&json!("failed"), &Value::Null), "{again}");
-    point.report(&claimed, &json!({"status": "done"})).expect_problem(409);
-    point.report(&claimed, &json!({"status": "unknown"})).expect_problem(409);
-    agent.post(&path, &failed).expect_problem(409);
-    let resolve = format!("/v1/decisions/{}/resolve", open[0]["id"].as_str().unwrap());
-    member.post(&resolve, &json!({"status": "done"})).expect_problem(409);
-
-    // What ended is not told otherwise.
-    let claimed = effect(&agent.evaluate(&pay()));
-    agent.post(&format!("/v1/effects/{claimed}/outcome"), &json!({"status": "done"})).expect(200);
-    point.report(&claimed, &failed).expect_problem(409);
-    check_verifies(&export(&member, &agent.credential));
-    check_whole(server.database());
-}
-
-fn a_point_settles_what_nobody_reported_on(db: Db) {
-    let server = Server::start(db);
-    let (member, agent, point) = paying(&server);
-    let open = || member.all("/v1/decisions?status=open").len();
-    let overdue = || {
-        let claimed = effect(&agent.evaluate(&pay()));
-        let late = "report_by = report_by - 90000000, due_at = due_at - 90000000";
-        server.database().connect().execute(&format!("UPDATE effects SET {late} WHERE id = '{claimed}'"));
-        eventually("nobody knows", || open() == 1);
-        claimed
-    };
-    for status in ["done", "failed"] {
-        let claimed = overdue();
-        let late = agent.post(&format!("/v1/effects/{claimed}/outcome"), &json!({"status": status}));
-        let problem = late.expect_problem(409);
-        let report_by = format!("SELECT CAST(report_by AS TEXT) AS text FROM effects WHERE id = '{claimed}'");
-        let report_by = server.database().connect().texts(&report_by)[0].parse::<i64>().unwrap();
-        let report_by =
-            chrono::DateTime::from_timestamp_millis(report_by).unwrap().format("%Y-%m-%dT%H:%M:%S");
-        assert!(problem["detail"].as_str().unwrap().contains(&report_by.to_string()), "{problem}");
-        assert_eq!(point.report(&claimed, &json!({"status": status})).expect(200)["status"], status);
-        assert_eq!(open(), 0, "nobody is asked any more");
-    }
-    // A point that does not know either leaves the question open, and may know later.
-    let claimed = overdue();
-    point.report(&claimed, &json!({"status": "unknown"})).expect_problem(409);
-    assert_eq!(open(), 1);
-    let claimed = effect(&agent.evaluate(&pay()));
-    assert_eq!(point.report(&claimed, &json!({"status": "unknown"})).expect(200)["status"], "unknown");
-    assert_eq!(open(), 2);
-    assert_eq!(point.report(&claimed, &json!({"status": "done"})).expect(200)["status"], "done");
-    assert_eq!(open(), 1);
-}
-
-fn a_point_reports_on_every_effect_of_its_tenant(db: Db) {
-    let mut server = Server::set_up(db, &[TENANT, "quay"]);
-    server.serve();
-    let (member, agent, point) = paying(&server);
-    let other = Agent::new(&member, "other");
-    let stranger = Point::new(&server.sign_in("quay", OPERATOR), "till");
-    for agent in [&agent, &other] {
-        let claimed = effect(&agent.evaluate(&pay()));
-        stranger.report(&claimed, &json!({"status": "done"})).expect_problem(404);
-        assert_eq!(point.report(&claimed, &json!({"status": "done"})).expect(200)["status"], "done");
-    }
-    let claimed = effect(&agent.evaluate(&pay()));
-    other.post(&format!("/v1/effects/{claimed}/outcome"), &json!({"status": "done"})).expect_problem(404);
-    member.post(&format!("/v1/effects/{claimed}/outcome"), &json!({"status": "done"})).expect_problem(403);
-    point.report(&claimed, &json!({"status": "perhaps"})).expect_problem(422);
-    point.report("eff_01j00000000000000000000000", &json!({"status": "done"})).expect_problem(404);
-    // The agent may be gone: what its tool did is reported all the same.
-    member.delete(&format!("/v1/agents/{}", agent.id)).expect(200);
-    assert_eq!(point.report(&claimed, &json!({"status": "done"})).expect(200)["status"], "done");
 }

@@ -36,6 +36,8 @@ mod doubt;
 #[cfg(test)]
 mod enforcement;
 #[cfg(test)]
+mod enforcement_effects;
+#[cfg(test)]
 mod evasion;
 #[cfg(test)]
 mod evidence;

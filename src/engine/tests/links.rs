@@ -139,7 +139,9 @@ fn names_and_depths_are_looked_at_too() {
 /// Work grows with the text, not with its square, which would not come back.
 #[test]
 fn a_long_text_of_beginnings_is_read_to_its_end() {
-    for part in ["https:", "a://", "//", "\\\\", "a@", "a.", "&#46;", ":", "http:x", "https://a.b,", "mailto:a?"] {
+    for part in
+        ["https:", "a://", "//", "\\\\", "a@", "a.", "&#46;", ":", "http:x", "https://a.b,", "mailto:a?"]
+    {
         let text = part.repeat(4 * 64 * 1024 / part.len());
         assert!(links(&text).len() <= text.len());
     }

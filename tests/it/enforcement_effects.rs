@@ -1,0 +1,106 @@
+//! What an enforcement point says of how effects ended.
+
+use crate::agent::Agent;
+use crate::database::{Db, both};
+use crate::enforcement::{Point, effect, pay, paying};
+use crate::server::{OPERATOR, Server, TENANT, eventually};
+use serde_json::{Value, json};
+
+both!(
+    an_attested_failure_releases_what_an_agents_own_word_does_not,
+    a_point_settles_what_nobody_reported_on,
+    a_point_reports_on_every_effect_of_its_tenant,
+);
+
+fn an_attested_failure_releases_what_an_agents_own_word_does_not(db: Db) {
+    let server = Server::start(db);
+    let (member, agent, point) = paying(&server);
+    let failed = json!({"status": "failed", "reference": "re_1"});
+    let claimed = effect(&agent.evaluate(&pay()));
+    let told = point.report(&claimed, &failed).expect(200);
+    assert_eq!(told["status"], "failed", "{told}");
+    let input = member.get(&format!("/v1/receipts/{}", told["receipt"]["id"].as_str().unwrap())).expect(200);
+    assert_eq!(input["input"]["enforcement_point"], point.id, "{input}");
+    assert!(member.all("/v1/decisions?status=open").is_empty());
+
+    // The agent's own word makes a question of it, the point's answers the question.
+    let claimed = effect(&point.evaluate(&agent, &pay()));
+    let path = format!("/v1/effects/{claimed}/outcome");
+    assert_eq!(agent.post(&path, &failed).expect(200)["status"], "unknown");
+    let open = member.all("/v1/decisions?status=open");
+    assert_eq!((open.len(), &open[0]["effect"]), (1, &json!(claimed)));
+    let told = point.report(&claimed, &failed).expect(200);
+    assert_eq!(told["status"], "failed", "the same words, said by another: {told}");
+    let decision = member.get(&format!("/v1/decisions/{}", open[0]["id"].as_str().unwrap())).expect(200);
+    assert_eq!(decision["status"], "withdrawn", "{decision}");
+    assert_eq!(decision["reason"], "the enforcement point reported it", "{decision}");
+    let again = point.report(&claimed, &failed).expect(200);
+    assert_eq!((&again["status"], &again["receipt"]), (&json!("failed"), &Value::Null), "{again}");
+    point.report(&claimed, &json!({"status": "done"})).expect_problem(409);
+    point.report(&claimed, &json!({"status": "unknown"})).expect_problem(409);
+    agent.post(&path, &failed).expect_problem(409);
+    let resolve = format!("/v1/decisions/{}/resolve", open[0]["id"].as_str().unwrap());
+    member.post(&resolve, &json!({"status": "done"})).expect_problem(409);
+
+    // What ended is not told otherwise.
+    let claimed = effect(&agent.evaluate(&pay()));
+    agent.post(&format!("/v1/effects/{claimed}/outcome"), &json!({"status": "done"})).expect(200);
+    point.report(&claimed, &failed).expect_problem(409);
+    check_verifies(&export(&member, &agent.credential));
+    check_whole(server.database());
+}
+
+fn a_point_settles_what_nobody_reported_on(db: Db) {
+    let server = Server::start(db);
+    let (member, agent, point) = paying(&server);
+    let open = || member.all("/v1/decisions?status=open").len();
+    let overdue = || {
+        let claimed = effect(&agent.evaluate(&pay()));
+        let late = "report_by = report_by - 90000000, due_at = due_at - 90000000";
+        server.database().connect().execute(&format!("UPDATE effects SET {late} WHERE id = '{claimed}'"));
+        eventually("nobody knows", || open() == 1);
+        claimed
+    };
+    for status in ["done", "failed"] {
+        let claimed = overdue();
+        let late = agent.post(&format!("/v1/effects/{claimed}/outcome"), &json!({"status": status}));
+        let problem = late.expect_problem(409);
+        let report_by = format!("SELECT CAST(report_by AS TEXT) AS text FROM effects WHERE id = '{claimed}'");
+        let report_by = server.database().connect().texts(&report_by)[0].parse::<i64>().unwrap();
+        let report_by =
+            chrono::DateTime::from_timestamp_millis(report_by).unwrap().format("%Y-%m-%dT%H:%M:%S");
+        assert!(problem["detail"].as_str().unwrap().contains(&report_by.to_string()), "{problem}");
+        assert_eq!(point.report(&claimed, &json!({"status": status})).expect(200)["status"], status);
+        assert_eq!(open(), 0, "nobody is asked any more");
+    }
+    // A point that does not know either leaves the question open, and may know later.
+    let claimed = overdue();
+    point.report(&claimed, &json!({"status": "unknown"})).expect_problem(409);
+    assert_eq!(open(), 1);
+    let claimed = effect(&agent.evaluate(&pay()));
+    assert_eq!(point.report(&claimed, &json!({"status": "unknown"})).expect(200)["status"], "unknown");
+    assert_eq!(open(), 2);
+    assert_eq!(point.report(&claimed, &json!({"status": "done"})).expect(200)["status"], "done");
+    assert_eq!(open(), 1);
+}
+
+fn a_point_reports_on_every_effect_of_its_tenant(db: Db) {
+    let mut server = Server::set_up(db, &[TENANT, "quay"]);
+    server.serve();
+    let (member, agent, point) = paying(&server);
+    let other = Agent::new(&member, "other");
+    let stranger = Point::new(&server.sign_in("quay", OPERATOR), "till");
+    for agent in [&agent, &other] {
+        let claimed = effect(&agent.evaluate(&pay()));
+        stranger.report(&claimed, &json!({"status": "done"})).expect_problem(404);
+        assert_eq!(point.report(&claimed, &json!({"status": "done"})).expect(200)["status"], "done");
+    }
+    let claimed = effect(&agent.evaluate(&pay()));
+    other.post(&format!("/v1/effects/{claimed}/outcome"), &json!({"status": "done"})).expect_problem(404);
+    member.post(&format!("/v1/effects/{claimed}/outcome"), &json!({"status": "done"})).expect_problem(403);
+    point.report(&claimed, &json!({"status": "perhaps"})).expect_problem(422);
+    point.report("eff_01j00000000000000000000000", &json!({"status": "done"})).expect_problem(404);
+    // The agent may be gone: what its tool did is reported all the same.
+    member.delete(&format!("/v1/agents/{}", agent.id)).expect(200);
+    assert_eq!(point.report(&claimed, &json!({"status": "done"})).expect(200)["status"], "done");
+}
