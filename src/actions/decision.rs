@@ -5,7 +5,7 @@ use super::caller::Person;
 use super::evaluate::asked;
 use super::mandate;
 use super::recording::Content;
-use super::request::described_again;
+use super::request::{counterparties, described_again};
 use super::withdraw::{self, Reconsidered, reconsider};
 use crate::committer::{Books, Draft};
 use crate::domain::{Chain, DecisionId, Duration, Hash, Malformed};
@@ -314,13 +314,8 @@ fn learn_counterparties(books: &mut Books<'_>, decision: &Decision) -> Result<()
     let Some(stored) = books.receipt(decision.log_index)? else { return Ok(()) };
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let (input, content) = (read(&stored.input), stored.content.as_deref().map(read).unwrap_or_default());
-    let derived = content.get("/input/facts/counterparties").and_then(|opening| opening.get("value"));
-    let names: Vec<_> = match derived.and_then(Value::as_array) {
-        Some(names) => names.iter().filter_map(Value::as_str).filter_map(|name| name.parse().ok()).collect(),
-        None => {
-            described_again(&input, Some(&content)).and_then(|again| again.counterparties).unwrap_or_default()
-        }
-    };
+    let described = described_again(&input, Some(&content));
+    let names = described.map(|described| counterparties(&described, Some(&content))).unwrap_or_default();
     let mut learnt = false;
     for name in &names {
         let (connection, slug) = books.place();
