@@ -5,7 +5,7 @@ use crate::client::{Client, Reply};
 use crate::database::{Db, both};
 use crate::documents::{ACTING_SCOPES, refund, small_refunds, with};
 use crate::log::{check_verifies, check_whole, export};
-use crate::server::{OPERATOR, Server, TENANT, eventually};
+use crate::server::{Server, TENANT, eventually};
 use serde_json::{Value, json};
 
 both!(

@@ -3,6 +3,7 @@
 use crate::agent::Agent;
 use crate::database::{Db, both};
 use crate::enforcement::{Point, effect, pay, paying};
+use crate::log::{check_verifies, check_whole, export};
 use crate::server::{OPERATOR, Server, TENANT, eventually};
 use serde_json::{Value, json};
 
