@@ -89,7 +89,7 @@ pub struct LeftOut {
     pub refused_by_service: u64,
     /// The catalogue of today does not take their arguments, or their receipt does not say enough.
     pub undecidable: u64,
-    /// They are older than a preview looks, or more than it takes.
+    /// They are older than a preview looks, more than it takes, or what it did not come to in its time.
     pub beyond_window: u64,
 }
 
