@@ -366,10 +366,11 @@ fn literals(node: &Node<'_>, faults: &mut Faults) -> Option<BTreeSet<Literal>> {
             None
         };
         match literal {
+            Some((Ok(literal), _)) if read.contains(&literal) => {
+                entry.fault(faults, "this value stands twice");
+            }
             Some((Ok(literal), _)) => {
-                if !read.insert(literal) {
-                    entry.fault(faults, "this value stands twice");
-                }
+                read.insert(literal);
             }
             Some((Err(detail), node)) => node.fault(faults, detail),
             None => {}
