@@ -35,11 +35,13 @@ fn a_usual_mandate(bencher: Bencher<'_, '_>, size: usize) {
 fn a_usual_mandate_with_limits(bencher: Bencher<'_, '_>, size: usize) {
     let limited = |index| {
         let mut clause = usual(index);
-        if clause["effect"] == "allow" {
-            clause["limits"] = json!([
+        let members = clause.as_object_mut().unwrap();
+        if members.get("effect") == Some(&json!("allow")) {
+            let limits = json!([
                 {"total": {"value": "1000.00", "currency": "EUR"}, "per": "day"},
                 {"count": 30, "per": "month", "each": "counterparty"}
             ]);
+            members.insert("limits".to_owned(), limits);
         }
         clause
     };

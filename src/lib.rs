@@ -8,7 +8,8 @@
 //! # From above
 //!
 //! ```text
-//!  agents, tools        people            operators
+//!  agents, tools,       people            operators
+//!  enforcement points
 //!       │ HTTP            │ pages, mail       │ commands
 //!       ▼                 ▼                   ▼
 //!  ┌─ http ─────────┐ ┌─ web ─────────┐ ┌─ cli ─────────┐   parse, authenticate, answer
@@ -31,11 +32,14 @@
 //! # In reading order
 //!
 //! 1. [`domain`] – ids, scopes, money, intents, times, strict JSON. Parsed once at the edge.
-//! 2. [`engine`] – documents people write, the action to decide on, [`engine::decide`].
+//! 2. [`engine`] – documents people write, the action to decide on, [`engine::decide`]; why it came out so,
+//!    [`engine::explain`]; what is said of a document before it goes live, [`engine::admit_mandate`]. [`engine::step`]
+//!    is the course of things after a verdict: what a repeated key, a yes, a report, a narrowing come to.
 //! 3. [`evidence`] – canonical JSON, commitments, the Merkle log, checkpoints, receipts, verification.
 //! 4. [`storage`] – the tables. Guards stand in the `WHERE`; a row count is the answer.
 //! 5. [`committer`] – batches. [`committer::Books`] is what an action sees.
-//! 6. [`actions`] – the verbs. Start with [`actions::evaluate`].
+//! 6. [`actions`] – the verbs. Start with [`actions::evaluate`]. Two only read: [`actions::again`] decides a recorded
+//!    call again under the versions its receipt names, [`actions::preview`] puts a draft to the calls that were made.
 //! 7. [`app`], [`http`], [`web`], [`notify`], [`cli`] – the service around them.
 //!
 //! # The path of one call
@@ -46,22 +50,39 @@
 //!  read body, strictly                 take all that waits as a batch
 //!  verify token (cached claims)        begin; lock the tenants' heads
 //!  submit ───────────────────────────▶ read standing (cached under the epoch)
-//!                                      replay? derive facts, decide, use approval
+//!                                      replay? derive facts, look into books, decide
+//!                                      settle with approvals and queue, reserve
 //!                                      link chain, append leaf
 //!                                      …the other jobs of the batch…
 //!                                      seal tree, sign checkpoint, write, commit
 //!                                      ──────────────────────────────────────────▶ path for this leaf, answer
 //! ```
 //!
+//! An enforcement point sends the same call for an agent, whose token it shows beside its own. Everything holds that
+//! would hold for the agent, and its facts count for more than the agent's word. It also reports how effects ended.
+//!
 //! # A decision
 //!
 //! ```text
-//!   open ──approve──▶ approved ──the same call, once──▶ used
-//!    │ │                 │ └──time──▶ expired
-//!    │ └──decline──▶ declined
-//!    ├──time──▶ expired
-//!    └──narrowing, revocation──▶ withdrawn ◀── approved
+//!   open ──the last yes it takes──▶ approved ──the same call, once──▶ used
+//!    │ │                               │ └──time──▶ expired
+//!    │ └──decline──▶ declined          │
+//!    ├──time──▶ expired                ▼
+//!    └──narrowing, revocation──▶ withdrawn
+//!
+//!   open, about an effect ──a person says how it ended──▶ resolved
 //! ```
+//!
+//! # An effect, and the books of limits
+//!
+//! ```text
+//!   allow ──▶ claimed ──the agent's or an enforcement point's report──▶ done, failed
+//!                └──time, or nobody can say──▶ unknown ──a person, or an enforcement point──▶ done, failed
+//! ```
+//!
+//! What limits count stands in books ([`engine::Book`], [`storage::book`]; not to be confused with
+//! [`committer::Books`]). The engine says which it wants to look into, and what an allow takes. `failed` and a withdrawn
+//! answer give that back; `unknown` keeps it.
 //!
 //! # Invariants, mostly of what is absent
 //!
@@ -70,6 +91,10 @@
 //! * Nothing is answered before it is durable. A commit that fails is *unknown*: the connection is closed, the head
 //!   verified, and what turns out to be in the log after all is withdrawn.
 //! * [`domain`], [`engine`] and [`evidence`] read no clock, draw no random bytes and do no input or output.
+//! * What an allow takes from the books, the use of an approval, the effect and the receipt are one transaction.
+//! * What a repeated key, a yes, a report and a narrowing come to is said by [`engine::step`] alone. The service asks it on
+//!   its database, `tests/model` on a model of it.
+//! * Explanations and previews write nothing and decide with the gate's own functions.
 //! * There is no path by which an agent gets `mandate:write`: it is refused where credentials are made, where tokens
 //!   are renewed, where mandates are read, and by the engine if it were there all the same.
 //! * No GET changes anything. No mail can approve.

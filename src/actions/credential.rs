@@ -2,7 +2,7 @@
 
 use super::Error;
 use super::caller::{AgentCaller, Person};
-use super::recording::Content;
+use super::recording::{Content, put};
 use super::withdraw;
 use crate::committer::{Books, Draft, Life};
 use crate::crypto::token::Claims;
@@ -144,9 +144,7 @@ pub fn derive(books: &mut Books<'_>, caller: &AgentCaller, terms: &Terms) -> Res
     books.authority_changed();
     let mut content = Content::default();
     let mut input = input(books, Kind::CredentialDerive, &credential, terms, &mut content);
-    if let Some(members) = input.as_object_mut() {
-        members.insert("parent".into(), json!(parent.id));
-    }
+    put(&mut input, "parent", json!(parent.id));
     let output = json!({"id": credential.id, "expires_at": credential.expires_at});
     let mut draft =
         Draft::act(Kind::CredentialDerive, Chain::Credential(parent.id), input, output).by(parent.principal);
@@ -303,15 +301,14 @@ fn input(
         "label": credential.label,
         "scopes": credential.scopes,
     });
-    let Some(members) = input.as_object_mut() else { return input };
     if let Some(clauses) = &terms.clauses {
-        members.insert("clauses".into(), content.commit("/input/clauses", clauses.to_json()));
+        put(&mut input, "clauses", content.commit("/input/clauses", clauses.to_json()));
     }
     if let Some(country) = credential.country {
-        members.insert("country".into(), json!(country));
+        put(&mut input, "country", json!(country));
     }
     if let Some(purpose) = &credential.purpose {
-        members.insert("purpose".into(), content.commit("/input/purpose", json!(purpose)));
+        put(&mut input, "purpose", content.commit("/input/purpose", json!(purpose)));
     }
     input
 }

@@ -4,11 +4,11 @@ use super::Error;
 use super::caller::Person;
 use super::evaluate::asked;
 use super::mandate;
-use super::recording::Content;
-use super::request::described_again;
+use super::recording::{Content, put};
+use super::request::{counterparties, described_again};
 use super::withdraw::{self, Reconsidered, reconsider};
 use crate::committer::{Books, Draft};
-use crate::domain::{Chain, DecisionId, Duration, Hash, Malformed};
+use crate::domain::{Chain, DecisionId, Duration, Hash, Malformed, Timestamp};
 use crate::engine::step::{self, Given, Word, Yes};
 use crate::engine::{Change, Clause, Effect as ClauseEffect, compare};
 use crate::evidence::receipt::Kind;
@@ -56,16 +56,8 @@ pub fn approve(
     valid_for: Option<Duration>,
 ) -> Result<Approved, Error> {
     person.require_session(books)?;
-    let lifetime = valid_for.unwrap_or(APPROVAL_LIFETIME);
-    if lifetime.whole_seconds() < 1 || lifetime > LONGEST_APPROVAL {
-        let detail = format!(
-            "{} seconds asked, 1 to {} are allowed",
-            lifetime.whole_seconds(),
-            LONGEST_APPROVAL.whole_seconds()
-        );
-        return Err(Malformed::at("/valid_for", detail).into());
-    }
-    let open = open_decision(books, person, id, DecisionKind::Action)?;
+    let lifetime = lifetime(valid_for)?;
+    let open = open_decision(books, person, id, &[DecisionKind::Action])?;
     if open.input_hash != shown {
         return Err(Error::Conflict(format!(
             "`{shown}` is not the input hash of decision `{id}`: look at it again"
@@ -109,11 +101,7 @@ pub fn approve(
     let (connection, slug) = books.place();
     approval::insert(connection, slug, id, &given, now)?;
     let mut output = if more == 0 {
-        let until = now.plus(lifetime);
-        let turn = Turn::Approved { by: person.id, until };
-        if !decision::turn(connection, slug, id, DecisionStatus::Open, &turn, now)? {
-            return Err(decided_meanwhile(id));
-        }
+        let until = complete(books, person, &open, lifetime)?;
         if asked.given.iter().chain([&given]).any(|given| given.by == open.principal) {
             learn_counterparties(books, &open)?;
         }
@@ -121,10 +109,8 @@ pub fn approve(
     } else {
         json!({"status": DecisionStatus::Open.as_str(), "more": more})
     };
-    if person.password_set_by == Some(PasswordSetBy::Operator)
-        && let Some(members) = output.as_object_mut()
-    {
-        members.insert("mark".into(), json!("operator-set password"));
+    if person.password_set_by == Some(PasswordSetBy::Operator) {
+        put(&mut output, "mark", json!("operator-set password"));
     }
     let input = json!({
         "kind": Kind::DecisionApprove.as_str(),
@@ -139,6 +125,34 @@ pub fn approve(
     Ok(Approved::Given(Box::new(Decided { decision: again(books, id)?, stored })))
 }
 
+/// How long a yes may be used.
+fn lifetime(asked: Option<Duration>) -> Result<Duration, Malformed> {
+    let lifetime = asked.unwrap_or(APPROVAL_LIFETIME);
+    let (seconds, most) = (lifetime.whole_seconds(), LONGEST_APPROVAL.whole_seconds());
+    if seconds >= 1 && lifetime <= LONGEST_APPROVAL {
+        return Ok(lifetime);
+    }
+    Err(Malformed::at("/valid_for", format!("{seconds} seconds asked, 1 to {most} are allowed")))
+}
+
+/// Approves what has every yes it takes; until when it may be used.
+fn complete(
+    books: &mut Books<'_>,
+    person: &Person,
+    open: &Decision,
+    lifetime: Duration,
+) -> Result<Timestamp, Error> {
+    let now = books.now();
+    let until = now.plus(lifetime);
+    let turn = Turn::Approved { by: person.id, until };
+    let (connection, slug) = books.place();
+    if decision::turn(connection, slug, open.id, DecisionStatus::Open, &turn, now)? {
+        Ok(until)
+    } else {
+        Err(decided_meanwhile(open.id))
+    }
+}
+
 fn decided_meanwhile(id: DecisionId) -> Error {
     Error::Conflict(format!("decision `{id}` was decided at this moment by somebody else"))
 }
@@ -151,10 +165,7 @@ pub fn decline(
     reason: Option<&str>,
     narrow: Option<Clause>,
 ) -> Result<Decided, Error> {
-    let open = open_decision(books, person, id, DecisionKind::Action).or_else(|error| match error {
-        Error::Conflict(_) => open_decision(books, person, id, DecisionKind::Attention).map_err(|_| error),
-        error => Err(error),
-    })?;
+    let open = open_decision(books, person, id, &[DecisionKind::Action, DecisionKind::Attention])?;
     if narrow.is_some() && open.principal != person.id {
         let detail = "the mandate is another person's: only its principal narrows it";
         return Err(Malformed::at("/narrow", detail).into());
@@ -172,8 +183,8 @@ pub fn decline(
         "principal": person.id,
         "decision": id,
     });
-    if let (Some(reason), Some(members)) = (reason, input.as_object_mut()) {
-        members.insert("reason".into(), content.commit("/input/reason", json!(reason)));
+    if let Some(reason) = reason {
+        put(&mut input, "reason", content.commit("/input/reason", json!(reason)));
     }
     let output = json!({"status": DecisionStatus::Declined.as_str()});
     let stored = record(books, person, &open, Kind::DecisionDecline, input, output, content.finish())?;
@@ -223,7 +234,7 @@ pub fn resolve(
     if step::report(EffectStatus::Unknown, status, false, Word::Person).is_none() {
         return Err(Malformed::at("/status", format!("`{status}` is no ending: done or failed")).into());
     }
-    let open = open_decision(books, person, id, DecisionKind::Effect)?;
+    let open = open_decision(books, person, id, &[DecisionKind::Effect])?;
     let Some(effect) = open.effect else { return Err(Error::NotFound("effect")) };
     let now = books.now();
     let mut content = Content::default();
@@ -235,8 +246,8 @@ pub fn resolve(
         "effect": effect,
         "status": status.as_str(),
     });
-    if let (Some(reference), Some(members)) = (reference, input.as_object_mut()) {
-        members.insert("reference".into(), content.commit("/input/reference", json!(reference)));
+    if let Some(reference) = reference {
+        put(&mut input, "reference", content.commit("/input/reference", json!(reference)));
     }
     let reported = json!({"status": status.as_str(), "reference": reference}).to_string();
     let (connection, slug) = books.place();
@@ -255,19 +266,19 @@ pub fn resolve(
     Ok(Decided { decision: again(books, id)?, stored })
 }
 
-/// The decision, if it is the person's, of that kind, open and in time.
+/// The decision, if the person may decide it, and it is of one of these kinds, open and in time.
 fn open_decision(
     books: &mut Books<'_>,
     person: &Person,
     id: DecisionId,
-    kind: DecisionKind,
+    kinds: &[DecisionKind],
 ) -> Result<Decision, Error> {
     let now = books.now();
     let (connection, slug) = books.place();
     let found = decision::find(connection, slug, id)?
         .filter(|decision| decision.is_seen_by(person.id, person.roles))
         .ok_or(Error::NotFound("decision"))?;
-    if found.kind != kind {
+    if !kinds.contains(&found.kind) {
         return Err(Error::Conflict(match found.kind {
             DecisionKind::Action => format!("decision `{id}` is about an action: approve or decline it"),
             DecisionKind::Effect => format!("decision `{id}` asks how an effect ended: resolve it"),
@@ -280,7 +291,7 @@ fn open_decision(
         let why = found.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
         return Err(Error::Conflict(format!("decision `{id}` is {}, no longer open{why}", found.status)));
     }
-    if kind != DecisionKind::Effect && found.expires_at <= now {
+    if found.kind != DecisionKind::Effect && found.expires_at <= now {
         return Err(Error::Conflict(format!("decision `{id}` expired at {}", found.expires_at)));
     }
     Ok(found)
@@ -314,13 +325,8 @@ fn learn_counterparties(books: &mut Books<'_>, decision: &Decision) -> Result<()
     let Some(stored) = books.receipt(decision.log_index)? else { return Ok(()) };
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let (input, content) = (read(&stored.input), stored.content.as_deref().map(read).unwrap_or_default());
-    let derived = content.get("/input/facts/counterparties").and_then(|opening| opening.get("value"));
-    let names: Vec<_> = match derived.and_then(Value::as_array) {
-        Some(names) => names.iter().filter_map(Value::as_str).filter_map(|name| name.parse().ok()).collect(),
-        None => {
-            described_again(&input, Some(&content)).and_then(|again| again.counterparties).unwrap_or_default()
-        }
-    };
+    let described = described_again(&input, Some(&content));
+    let names = described.map(|described| counterparties(&described, Some(&content))).unwrap_or_default();
     let mut learnt = false;
     for name in &names {
         let (connection, slug) = books.place();

@@ -1,7 +1,7 @@
 //! What became of an effect, as its agent or an enforcement point reports it.
 
 use super::caller::{AgentCaller, PointCaller};
-use super::recording::Content;
+use super::recording::{Content, put};
 use super::{Error, enforcement_point, withdraw};
 use crate::committer::{Books, Draft, Life};
 use crate::domain::{Chain, DecisionId, Duration, EffectId, EnforcementPointId, Malformed};
@@ -122,8 +122,8 @@ pub fn report(
         "said": report.status.as_str(),
         "details": content.commit("/input/details", report.details.clone()),
     });
-    if let (Some(point), Some(members)) = (point, input.as_object_mut()) {
-        members.insert("enforcement_point".into(), json!(point));
+    if let Some(point) = point {
+        put(&mut input, "enforcement_point", json!(point));
     }
     let stored = record(books, &found, status, input, content.finish())?;
     if found.status == EffectStatus::Unknown {
@@ -148,8 +148,11 @@ fn nothing_to_resolve(books: &mut Books<'_>, effect: &Effect) -> Result<(), Erro
 /// Says of an effect nobody reported on in time that nobody knows how it ended.
 pub(super) fn overdue(books: &mut Books<'_>, found: &Effect) -> Result<(), Error> {
     let now = books.now();
+    let Some(status) = step::report(found.status, EffectStatus::Unknown, found.attested, Word::Nobody) else {
+        return Ok(());
+    };
     let (connection, slug) = books.place();
-    if !effect::turn(connection, slug, found.id, EffectStatus::Claimed, EffectStatus::Unknown, None, now)? {
+    if !effect::turn(connection, slug, found.id, found.status, status, None, now)? {
         return Ok(());
     }
     let input = json!({
@@ -160,7 +163,7 @@ pub(super) fn overdue(books: &mut Books<'_>, found: &Effect) -> Result<(), Error
         "effect": found.id,
         "report_by": found.report_by,
     });
-    record(books, found, EffectStatus::Unknown, input, None).map(|_| ())
+    record(books, found, status, input, None).map(|_| ())
 }
 
 /// Gives back what the allow took from the books, where the ending says that nothing happened.
@@ -183,8 +186,8 @@ fn record(
 ) -> Result<Arc<StoredReceipt>, Error> {
     let decision = (status == EffectStatus::Unknown).then(|| books.new_id(DecisionId::new));
     let mut output = json!({"status": status.as_str()});
-    if let (Some(decision), Some(members)) = (decision, output.as_object_mut()) {
-        members.insert("decision".into(), json!(decision));
+    if let Some(decision) = decision {
+        put(&mut output, "decision", json!(decision));
     }
     let mut draft = Draft::act(Kind::EffectOutcome, Chain::Credential(effect.credential), input, output)
         .by(effect.principal);

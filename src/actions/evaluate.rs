@@ -3,14 +3,15 @@
 use super::Error;
 use super::answer::{Answer, Links};
 use super::caller::Presented;
-use super::judge::{Judged, judge, reserve};
+use super::evaluated::{self, Evaluated, decision_state, draft};
+use super::judge::{judge, reserve};
 use super::recording::Content;
-use super::replay::{self, Replayed};
+use super::replay;
 use super::{enforcement_point, queue, request};
-use crate::committer::{Books, Draft, Life, Standing};
+use crate::committer::{Books, Life, Standing};
 use crate::domain::{DecisionId, Duration, EffectId, EnforcementPointId, Hash, Malformed, Outcome, Scope};
-use crate::engine::step::{self, Asked, Queue, QueueUse, Settled};
-use crate::engine::{self, Action, Approvals, Described, OutcomeFrom};
+use crate::engine::step::{self, Asked, Queue, QueueUse};
+use crate::engine::{self, Action, Described, OutcomeFrom};
 use crate::evidence::receipt::Kind;
 use crate::notify::compose::MailSettings;
 use crate::storage::decision::{Decision, DecisionKind, DecisionStatus};
@@ -18,7 +19,7 @@ use crate::storage::effect::{Effect, EffectStatus};
 use crate::storage::idempotency::Answered;
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::{approval, decision, effect, idempotency};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use std::sync::Arc;
 
 /// How long a decision waits for a person.
@@ -27,6 +28,7 @@ pub const DECISION_LIFETIME: Duration = Duration::hours(24);
 pub const REPORT_WITHIN: Duration = Duration::hours(24);
 /// How long idempotency keys are kept.
 pub const KEY_LIFETIME: Duration = Duration::hours(48);
+
 /// A call of the gate, parsed.
 #[derive(Debug)]
 pub struct Call {
@@ -49,7 +51,7 @@ pub fn evaluate(books: &mut Books<'_>, call: &Call) -> Result<Answer, Error> {
     let standing = admit(books, call)?;
     let request_hash = request::request_hash(books.lookup_key(), &call.described);
     if let Some(replayed) = replay::find(books, call, &standing, request_hash)? {
-        return answer_again(books, call, &standing, &replayed);
+        return replay::answer(books, call, &standing, &replayed);
     }
     engine::check_labels(&standing.policy.document, &call.described)?;
     let action = facts(&standing, call)?;
@@ -82,18 +84,6 @@ pub fn evaluate(books: &mut Books<'_>, call: &Call) -> Result<Answer, Error> {
         books,
         &Evaluated { call, standing: &standing, action: &action, judged, settled, course, request_hash },
     )
-}
-
-/// Everything that an answer was made of.
-struct Evaluated<'a> {
-    call: &'a Call,
-    standing: &'a Standing,
-    action: &'a Action,
-    judged: Judged,
-    settled: Settled<Decision>,
-    /// What the queue looked like, for the input document.
-    course: Map<String, Value>,
-    request_hash: Hash,
 }
 
 /// What must hold before the engine is asked: the enforcement point is not revoked, the credential lives, carries the
@@ -183,19 +173,6 @@ pub(super) fn asked(
     Ok(Asked { same_request, ..found.asked(given) })
 }
 
-/// What the input document says of the decision a call names.
-fn decision_state(asked: &Asked) -> Value {
-    let given: Vec<Value> =
-        asked.given.iter().map(|given| json!({"by": given.by, "roles": given.roles})).collect();
-    json!({
-        "status": asked.status.as_str(),
-        "same_request": asked.same_request,
-        "expires_at": asked.expires_at,
-        "approved_until": asked.approved_until,
-        "given": given,
-    })
-}
-
 /// What the agent's queue looks like before another decision joins it.
 fn queue(
     books: &mut Books<'_>,
@@ -233,13 +210,13 @@ fn record(books: &mut Books<'_>, evaluated: &Evaluated<'_>) -> Result<Answer, Er
         QueueUse::None | QueueUse::Uses | QueueUse::Flood => None,
     };
     let claimed = claim(books, standing, action, settled.outcome, call.key.as_deref());
-    let output = output(
+    let output = evaluated::output(
         evaluated,
         decision.map(|(id, status, at)| call.links.decision(id, status, at)),
         claimed.as_ref(),
     );
     let mut content = Content::default();
-    let input = input_document(books, evaluated, &mut content);
+    let input = evaluated::input(books, evaluated, &mut content);
     let mut draft = draft(standing, Kind::GateEvaluate, input, output);
     draft.outcome = Some(settled.outcome);
     draft.intent = Some(call.described.intent.clone());
@@ -269,36 +246,6 @@ fn record(books: &mut Books<'_>, evaluated: &Evaluated<'_>) -> Result<Answer, Er
         idempotency::put(connection, slug, call.presented.credential, key, &answered)?;
     }
     Ok(Answer { stored, is_replay: false })
-}
-
-/// The answer, but for its receipt.
-fn output(evaluated: &Evaluated<'_>, decision: Option<Value>, claimed: Option<&Effect>) -> Value {
-    let Evaluated { standing, settled, .. } = evaluated;
-    let mut output = json!({
-        "outcome": settled.outcome,
-        "reason": settled.reason,
-        "clauses": settled.clauses,
-        "mandate_version": standing.mandate.version,
-        "policy_version": standing.policy.version,
-    });
-    if let Some(decision) = decision {
-        put(&mut output, "decision", decision);
-    }
-    if settled.outcome == Outcome::Escalate {
-        let obligations = settled.verdict.obligations();
-        if !obligations.is_empty() {
-            put(&mut output, "obligations", json!(obligations));
-        }
-        let approvals = settled.verdict.approvals();
-        if approvals.iter().any(|approvals| *approvals != Approvals::own()) {
-            put(&mut output, "approvals", approvals.iter().map(Approvals::to_json).collect());
-        }
-    }
-    if let Some(effect) = claimed {
-        let value = json!({"id": effect.id, "idempotency_key": effect.idempotency_key, "report_by": effect.report_by});
-        put(&mut output, "effect", value);
-    }
-    output
 }
 
 /// What the answer does beside being given: to the queue, and to the books.
@@ -338,60 +285,6 @@ fn take_its_course(
     Ok(())
 }
 
-pub(super) fn put(object: &mut Value, name: &str, value: Value) {
-    if let Some(members) = object.as_object_mut() {
-        members.insert(name.to_owned(), value);
-    }
-}
-
-/// A draft that names the standing's people and versions.
-pub(super) fn draft(standing: &Standing, kind: Kind, input: Value, output: Value) -> Draft {
-    let credential = &standing.credential;
-    let mut draft = Draft::act(kind, crate::domain::Chain::Credential(credential.id), input, output);
-    draft.principal = Some(credential.principal);
-    draft.agent = Some(credential.agent);
-    draft.credential = Some(credential.id);
-    draft.mandate_version = Some(standing.mandate.version);
-    draft.policy_version = Some(standing.policy.version);
-    draft.catalogue_version = Some(standing.catalogue.version);
-    draft
-}
-
-fn input_document(books: &Books<'_>, evaluated: &Evaluated<'_>, content: &mut Content) -> Value {
-    let Evaluated { call, standing, action, judged, course, .. } = evaluated;
-    let mut input = json!({
-        "kind": Kind::GateEvaluate.as_str(),
-        "tenant": books.slug(),
-        "principal": standing.credential.principal,
-        "agent": standing.agent.id,
-        "agent_kind": standing.agent.kind,
-        "credential": standing.credential.id,
-        "scopes": standing.scopes.intersection(call.presented.scopes),
-        "request": request::document(&call.described, content),
-    });
-    if let Some(facts) = request::facts(action, content) {
-        put(&mut input, "facts", facts);
-    }
-    if let Some(point) = call.enforcement_point {
-        put(&mut input, "enforcement_point", json!(point));
-    }
-    judged.write(&mut input);
-    if let Some(decision) = call.described.decision {
-        put(&mut input, "decision", json!(decision));
-    }
-    for (name, value) in course {
-        put(&mut input, name, value.clone());
-    }
-    if let Some(version) = call.described.min_mandate_version {
-        put(&mut input, "min_mandate_version", json!(version));
-    }
-    if let Some(key) = &call.key {
-        let commitment = content.commit("/input/idempotency_key", json!(key));
-        put(&mut input, "idempotency_key", commitment);
-    }
-    input
-}
-
 /// What an allow of a catalogued effect lets happen once.
 fn claim(
     books: &Books<'_>,
@@ -421,54 +314,5 @@ fn claim(
         ended_at: None,
         reported: None,
         enforcement_point: None,
-    })
-}
-
-/// Answers a repeated call: a record of its own that points to the first.
-fn answer_again(
-    books: &mut Books<'_>,
-    call: &Call,
-    standing: &Standing,
-    replayed: &Replayed,
-) -> Result<Answer, Error> {
-    let first = replayed.first.clone();
-    let mut content = Content::default();
-    let key = content.commit("/input/idempotency_key", json!(call.key));
-    let mut input = json!({
-        "kind": Kind::GateReplay.as_str(),
-        "tenant": books.slug(),
-        "principal": standing.credential.principal,
-        "agent": standing.agent.id,
-        "credential": standing.credential.id,
-        "first": first.body.id,
-        "idempotency_key": key,
-    });
-    if let Some(point) = call.enforcement_point {
-        put(&mut input, "enforcement_point", json!(point));
-    }
-    let (outcome, output) = match &replayed.refusal {
-        None => (first.body.outcome, json!({"outcome": first.body.outcome, "replayed": first.body.id})),
-        Some(refusal) => {
-            let mut output = json!({
-                "outcome": Outcome::Refuse,
-                "reason": refusal.reason,
-                "clauses": [refusal.clause],
-                "mandate_version": standing.mandate.version,
-                "policy_version": standing.policy.version,
-            });
-            if let Some(effect) = refusal.effect {
-                put(&mut output, "effect", json!({"id": effect}));
-            }
-            (Some(Outcome::Refuse), output)
-        }
-    };
-    let mut draft = draft(standing, Kind::GateReplay, input, output);
-    draft.outcome = outcome;
-    draft.intent = Some(call.described.intent.clone());
-    draft.content = content.finish();
-    let stored = books.record(draft)?;
-    Ok(match &replayed.refusal {
-        None => Answer { stored: first, is_replay: true },
-        Some(_) => Answer { stored, is_replay: false },
     })
 }

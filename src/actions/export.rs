@@ -25,8 +25,8 @@ pub fn record(
         "subject": {"credential": credential},
         "format": format,
     });
-    if let (Some(person), Some(members)) = (taken_by, input.as_object_mut()) {
-        members.insert("principal".into(), json!(person));
+    if let Some(person) = taken_by {
+        super::recording::put(&mut input, "principal", json!(person));
     }
     let mut draft = Draft::act(Kind::Export, chain, input, manifest);
     draft.principal = taken_by;

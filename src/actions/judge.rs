@@ -1,6 +1,7 @@
 //! The engine asked inside a batch: with the books it wants to look into, and what an allow takes from them.
 
 use super::Error;
+use super::recording::put;
 use crate::committer::{Books, Standing};
 use crate::crypto::hmac_sha256;
 use crate::domain::{PrincipalId, Scopes};
@@ -53,10 +54,10 @@ impl Judged {
     /// What the input document says of it.
     pub(super) fn write(&self, input: &mut Value) {
         if !self.used.is_empty() {
-            super::evaluate::put(input, "used", json!(self.used));
+            put(input, "used", json!(self.used));
         }
         if !self.known.is_empty() {
-            super::evaluate::put(input, "known", json!(self.known));
+            put(input, "known", json!(self.known));
         }
     }
 }

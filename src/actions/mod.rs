@@ -11,6 +11,7 @@ pub mod effect;
 pub mod enforcement_point;
 mod error;
 pub mod evaluate;
+mod evaluated;
 pub mod export;
 mod judge;
 pub mod mandate;

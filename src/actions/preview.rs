@@ -4,16 +4,17 @@
 //! in books of their own, empty at the beginning of the window, that hold what the draft would have let through.
 //! Nothing is written.
 
-use super::request::{self, described_again};
+use super::again::{Undecidable, recorded::Recorded};
+use super::request;
 use crate::committer::{Standing, StandingCache};
 use crate::domain::{
-    DecisionId, DecisionStatus, Duration, EffectId, EffectStatus, ExternalName, Intent, Outcome, PrincipalId,
-    ReceiptId, Role, Scopes, TenantSlug, Timestamp,
+    DecisionId, DecisionStatus, Duration, EffectId, EffectStatus, Intent, Outcome, PrincipalId, ReceiptId,
+    TenantSlug, Timestamp,
 };
-use crate::engine::step::{Asked, Given, is_enough};
+use crate::engine::step::is_enough;
 use crate::engine::{
-    self, Action, Admission, Beside, Change, Described, Ledger, MandateDocument, PolicyDocument, Used,
-    Verdict, admit_mandate, admit_policy, check_domains, compare, compare_policies, permit_with_approval,
+    self, Action, Admission, Beside, Change, Ledger, MandateDocument, PolicyDocument, Used, Verdict,
+    admit_mandate, admit_policy, check_domains, compare, compare_policies, permit_with_approval,
 };
 use crate::evidence::receipt::Kind;
 use crate::storage::course::{self, Stretch};
@@ -86,9 +87,9 @@ pub struct LeftOut {
     pub erased: u64,
     /// The service refused them for reasons of its own, such as an approval that was used.
     pub refused_by_service: u64,
-    /// The catalogue of today does not take their arguments.
+    /// The catalogue of today does not take their arguments, or their receipt does not say enough.
     pub undecidable: u64,
-    /// They are older than a preview looks, or more than it takes.
+    /// They are older than a preview looks, more than it takes, or what it did not come to in its time.
     pub beyond_window: u64,
 }
 
@@ -191,11 +192,10 @@ impl Rehearsal {
         let Some(last) = page.last() else { return Ok(false) };
         self.stretch.from = last.log_index.saturating_add(1);
         for stored in &page {
-            let input: Value = read("receipts.input", &stored.input)?;
             if stored.body.kind == Kind::GateEvaluate {
-                self.call(connection, stored, &input)?;
+                self.call(connection, stored)?;
             } else {
-                self.ending(stored, &input)?;
+                self.ending(stored)?;
             }
         }
         Ok(i64::try_from(page.len()).is_ok_and(|count| count == SLICE))
@@ -211,15 +211,16 @@ impl Rehearsal {
     }
 
     /// An effect that failed, and an answer that was taken back, give back what their call took.
-    fn ending(&mut self, stored: &StoredReceipt, input: &Value) -> Result<(), StoreError> {
+    fn ending(&mut self, stored: &StoredReceipt) -> Result<(), StoreError> {
+        let input: Value = read("receipts.input", &stored.input)?;
         let output: Value = read("receipts.output", &stored.output)?;
         let has_failed = ["status", "effect_status"]
             .iter()
             .any(|name| output.get(name).and_then(Value::as_str) == Some(EffectStatus::Failed.as_str()));
         let index = if stored.body.kind == Kind::GateWithdrawn {
-            parsed(input, "receipt").and_then(|id: ReceiptId| self.allows.get(&id))
+            parsed(&input, "receipt").and_then(|id: ReceiptId| self.allows.get(&id))
         } else {
-            parsed(input, "effect").and_then(|id: EffectId| self.effects.get(&id)).filter(|_| has_failed)
+            parsed(&input, "effect").and_then(|id: EffectId| self.effects.get(&id)).filter(|_| has_failed)
         };
         if let Some(index) = index {
             self.ledger.release(*index);
@@ -228,41 +229,42 @@ impl Rehearsal {
     }
 
     /// Decides one recorded call under the draft.
-    fn call(
-        &mut self,
-        connection: &mut AnyConnection,
-        stored: &StoredReceipt,
-        input: &Value,
-    ) -> Result<(), StoreError> {
+    fn call(&mut self, connection: &mut AnyConnection, stored: &StoredReceipt) -> Result<(), StoreError> {
         let output: Value = read("receipts.output", &stored.output)?;
+        let left_out = &mut self.preview.left_out;
         let (Some(was), Some(credential)) = (stored.body.outcome, stored.body.credential) else {
-            self.preview.left_out.undecidable += 1;
+            left_out.undecidable += 1;
             return Ok(());
         };
         if refused_by_service(was, &output) {
-            self.preview.left_out.refused_by_service += 1;
+            left_out.refused_by_service += 1;
             return Ok(());
         }
-        let content = stored.content.as_deref().map(|text| read("receipts.content", text)).transpose()?;
-        let Some(described) = described_again(input, content.as_ref()) else {
-            self.preview.left_out.erased += 1;
-            return Ok(());
+        let call = match Recorded::read(stored) {
+            Ok(recorded) => PastCall::of(stored, was, recorded),
+            Err(Undecidable::Erased) => {
+                left_out.erased += 1;
+                return Ok(());
+            }
+            Err(Undecidable::NotACall(_) | Undecidable::OtherRules(_) | Undecidable::Incomplete(_)) => {
+                left_out.undecidable += 1;
+                return Ok(());
+            }
         };
         let standing = self.standings.standing(connection, &self.stretch.tenant, self.zone, credential)?;
         let Some((standing, action)) = standing.and_then(|standing| {
-            let action = action(&standing, &described, input)?;
+            let action = action(&standing, &call.recorded)?;
             Some((standing, action))
         }) else {
             self.preview.left_out.undecidable += 1;
             return Ok(());
         };
-        let recorded = Recorded::of(stored, input, content.as_ref(), &output, &described);
-        if let Some(effect) = recorded.effect {
-            self.effects.insert(effect, stored.log_index);
+        if let Some(effect) = call.effect {
+            self.effects.insert(effect, call.log_index);
         }
-        let (would_be, verdict) = self.answer(&standing, &action, &recorded);
+        let (would_be, verdict) = self.answer(&standing, &action, &call);
         self.preview.considered += 1;
-        self.note(stored, was, would_be, verdict.as_ref(), &recorded);
+        self.note(&call, would_be, verdict.as_ref());
         Ok(())
     }
 
@@ -271,17 +273,17 @@ impl Rehearsal {
         &mut self,
         standing: &Standing,
         action: &Action,
-        recorded: &Recorded,
+        call: &PastCall,
     ) -> (WouldBe, Option<Verdict>) {
         let terms = standing.credential_terms();
         let nothing = Used::default();
-        let today = standing.view(&terms, &nothing, recorded.scopes);
+        let today = standing.view(&terms, &nothing, call.recorded.scopes);
         let (mandate, policy) = match &self.proposal {
             Proposal::Mandate(_, draft) => (draft, today.policy),
             Proposal::Policy(draft) => (today.mandate, draft),
         };
-        let drafted = engine::Standing { mandate, policy, known: &recorded.known, ..today };
-        let (principal, at) = (standing.credential.principal, recorded.at);
+        let drafted = engine::Standing { mandate, policy, known: &call.recorded.known, ..today };
+        let (principal, at) = (standing.credential.principal, call.at);
         if check_domains(&drafted, action, at).is_err() {
             return (WouldBe::Malformed, None);
         }
@@ -290,41 +292,33 @@ impl Rehearsal {
             used.note(&look, self.ledger.used(principal, &look));
         }
         let verdict = engine::decide(&engine::Standing { used: &used, ..drafted }, action, at);
-        if recorded.follows_up(&self.settled) && verdict.outcome != Outcome::Refuse {
+        if call.follows_up(&self.settled) && verdict.outcome != Outcome::Refuse {
             return (WouldBe::Answered(Outcome::Allow), Some(verdict));
         }
-        let verdict =
-            if recorded.was_permitted(&verdict, principal) { permit_with_approval(verdict) } else { verdict };
+        let verdict = if call.was_permitted(&verdict) { permit_with_approval(verdict) } else { verdict };
         if verdict.outcome == Outcome::Allow {
-            self.ledger.take(principal, &verdict.reservations, recorded.log_index, at);
-            self.settled.extend(recorded.decision);
+            self.ledger.take(principal, &verdict.reservations, call.log_index, at);
+            self.settled.extend(call.decision);
         }
         (WouldBe::Answered(verdict.outcome), Some(verdict))
     }
 
-    fn note(
-        &mut self,
-        stored: &StoredReceipt,
-        was: Outcome,
-        would_be: WouldBe,
-        verdict: Option<&Verdict>,
-        recorded: &Recorded,
-    ) {
+    fn note(&mut self, call: &PastCall, would_be: WouldBe, verdict: Option<&Verdict>) {
         if would_be == WouldBe::Answered(Outcome::Allow) {
-            self.allows.insert(stored.body.id, stored.log_index);
+            self.allows.insert(call.receipt, call.log_index);
         }
-        if would_be == WouldBe::Answered(was) {
+        if would_be == WouldBe::Answered(call.was) {
             return;
         }
-        *self.preview.summary.entry((was, would_be)).or_default() += 1;
+        *self.preview.summary.entry((call.was, would_be)).or_default() += 1;
         if self.preview.changed.len() == MOST_NAMED {
             self.preview.changed.pop_front();
         }
         self.preview.changed.push_back(Changed {
-            receipt: stored.body.id,
-            at: stored.body.at,
-            intent: recorded.intent.clone(),
-            was,
+            receipt: call.receipt,
+            at: call.at,
+            intent: call.recorded.described.intent.clone(),
+            was: call.was,
             would_be,
             clauses: verdict.map(Verdict::clauses).unwrap_or_default(),
         });
@@ -356,9 +350,10 @@ fn look_over(
 }
 
 /// The facts of a call, read as the catalogue of today says; `None` if it does not take the arguments.
-fn action(standing: &Standing, described: &Described, input: &Value) -> Option<Action> {
+fn action(standing: &Standing, recorded: &Recorded) -> Option<Action> {
+    let Recorded { described, enforcement_point, .. } = recorded;
     match standing.catalogue.catalogue.get(&described.intent) {
-        None => Some(request::action(described, request::enforcement_point(input))),
+        None => Some(request::action(described, *enforcement_point)),
         Some(entry) => engine::derive(entry, described).ok(),
     }
 }
@@ -372,45 +367,32 @@ fn refused_by_service(was: Outcome, output: &Value) -> bool {
     was == Outcome::Refuse && clauses.is_some_and(|clauses| clauses.iter().any(is_services))
 }
 
-/// What the receipt of a call says beside the request.
-struct Recorded {
+/// A call that was made, and what ties it to others.
+struct PastCall {
+    receipt: ReceiptId,
     log_index: u64,
     at: Timestamp,
-    intent: Intent,
-    scopes: Scopes,
-    /// Whom the principal had approved before.
-    known: HashSet<ExternalName>,
+    /// What was answered.
+    was: Outcome,
+    recorded: Recorded,
     /// The decision that the call opened, asked again, or named.
     decision: Option<DecisionId>,
-    /// Who had said yes, where the call used their yes.
-    given: Option<Vec<Given>>,
     /// What the answer let happen.
     effect: Option<EffectId>,
 }
 
-impl Recorded {
-    fn of(
-        stored: &StoredReceipt,
-        input: &Value,
-        content: Option<&Value>,
-        output: &Value,
-        described: &Described,
-    ) -> Self {
-        let scopes = input.get("scopes").and_then(Value::as_array).into_iter().flatten();
-        let asked = input.get("asked").filter(|asked| {
-            stored.body.outcome == Some(Outcome::Allow)
-                && asked.get("status").and_then(Value::as_str) == Some(DecisionStatus::Approved.as_str())
-        });
-        let opened = output.get("decision").and_then(|decision| parsed(decision, "id"));
+impl PastCall {
+    fn of(stored: &StoredReceipt, was: Outcome, recorded: Recorded) -> Self {
+        let named = |member: &str| recorded.output.get(member);
+        let opened = named("decision").and_then(|decision| parsed(decision, "id"));
         Self {
+            receipt: stored.body.id,
             log_index: stored.log_index,
             at: stored.body.at,
-            intent: described.intent.clone(),
-            scopes: scopes.filter_map(Value::as_str).filter_map(|name| name.parse().ok()).collect(),
-            known: known(input, content, described),
-            decision: parsed(input, "decision").or(opened),
-            given: asked.map(|asked| given(asked).collect()),
-            effect: output.get("effect").and_then(|effect| parsed(effect, "id")),
+            was,
+            decision: recorded.decision.or(opened),
+            effect: named("effect").and_then(|effect| parsed(effect, "id")),
+            recorded,
         }
     }
 
@@ -420,42 +402,12 @@ impl Recorded {
     }
 
     /// Whether the yes that it used is what the draft would have asked for.
-    fn was_permitted(&self, verdict: &Verdict, principal: PrincipalId) -> bool {
-        self.given.as_ref().is_some_and(|given| {
-            let asked = Asked {
-                status: DecisionStatus::Approved,
-                same_request: true,
-                expires_at: self.at,
-                approved_until: None,
-                principal,
-                given: given.clone(),
-            };
-            is_enough(&verdict.approvals(), &asked)
-        })
+    fn was_permitted(&self, verdict: &Verdict) -> bool {
+        self.was == Outcome::Allow
+            && self.recorded.asked.as_ref().is_some_and(|asked| {
+                asked.status == DecisionStatus::Approved && is_enough(&verdict.approvals(), asked)
+            })
     }
-}
-
-/// The counterparties that were known, of those the receipt lists by their place.
-fn known(input: &Value, content: Option<&Value>, described: &Described) -> HashSet<ExternalName> {
-    let derived = content.and_then(|content| content.get("/input/facts/counterparties")?.get("value"));
-    let names: Vec<ExternalName> = match derived.and_then(Value::as_array) {
-        Some(derived) => {
-            derived.iter().filter_map(Value::as_str).filter_map(|name| name.parse().ok()).collect()
-        }
-        None => described.counterparties.clone().unwrap_or_default(),
-    };
-    let places = input.get("known").and_then(Value::as_array).into_iter().flatten();
-    let places = places.filter_map(Value::as_u64).filter_map(|place| usize::try_from(place).ok());
-    places.filter_map(|place| names.get(place).cloned()).collect()
-}
-
-fn given(asked: &Value) -> impl Iterator<Item = Given> {
-    let all = asked.get("given").and_then(Value::as_array).into_iter().flatten();
-    all.filter_map(|one| {
-        let roles = one.get("roles").and_then(Value::as_array).into_iter().flatten();
-        let roles = roles.filter_map(Value::as_str).filter_map(|name| name.parse::<Role>().ok()).collect();
-        Some(Given { by: parsed(one, "by")?, roles })
-    })
 }
 
 fn parsed<T: std::str::FromStr>(object: &Value, name: &str) -> Option<T> {

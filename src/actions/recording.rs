@@ -22,3 +22,10 @@ impl Content {
         (!self.0.is_empty()).then_some(Value::Object(self.0))
     }
 }
+
+/// Adds a member to a document; documents are objects.
+pub(super) fn put(document: &mut Value, name: &str, value: Value) {
+    if let Some(members) = document.as_object_mut() {
+        members.insert(name.to_owned(), value);
+    }
+}

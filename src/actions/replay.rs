@@ -1,13 +1,18 @@
 //! A key that was used before: the same answer again, or why not.
 
 use super::Error;
+use super::answer::Answer;
 use super::evaluate::Call;
+use super::evaluated::draft;
+use super::recording::{Content, put};
 use crate::committer::{Books, Standing};
 use crate::domain::{EffectId, Hash, Outcome};
 use crate::engine::step::{self, First, Repeat, Versions};
+use crate::evidence::receipt::Kind;
 use crate::storage::effect::{self, EffectStatus};
 use crate::storage::idempotency;
 use crate::storage::receipt::StoredReceipt;
+use serde_json::json;
 use std::sync::Arc;
 
 /// What a repeated call gets.
@@ -86,4 +91,53 @@ pub(super) fn find(
         }
     };
     Ok(Some(Replayed { first, refusal }))
+}
+
+/// Answers a repeated call: a record of its own that points to the first.
+pub(super) fn answer(
+    books: &mut Books<'_>,
+    call: &Call,
+    standing: &Standing,
+    replayed: &Replayed,
+) -> Result<Answer, Error> {
+    let first = replayed.first.clone();
+    let mut content = Content::default();
+    let key = content.commit("/input/idempotency_key", json!(call.key));
+    let mut input = json!({
+        "kind": Kind::GateReplay.as_str(),
+        "tenant": books.slug(),
+        "principal": standing.credential.principal,
+        "agent": standing.agent.id,
+        "credential": standing.credential.id,
+        "first": first.body.id,
+        "idempotency_key": key,
+    });
+    if let Some(point) = call.enforcement_point {
+        put(&mut input, "enforcement_point", json!(point));
+    }
+    let (outcome, output) = match &replayed.refusal {
+        None => (first.body.outcome, json!({"outcome": first.body.outcome, "replayed": first.body.id})),
+        Some(refusal) => {
+            let mut output = json!({
+                "outcome": Outcome::Refuse,
+                "reason": refusal.reason,
+                "clauses": [refusal.clause],
+                "mandate_version": standing.mandate.version,
+                "policy_version": standing.policy.version,
+            });
+            if let Some(effect) = refusal.effect {
+                put(&mut output, "effect", json!({"id": effect}));
+            }
+            (Some(Outcome::Refuse), output)
+        }
+    };
+    let mut draft = draft(standing, Kind::GateReplay, input, output);
+    draft.outcome = outcome;
+    draft.intent = Some(call.described.intent.clone());
+    draft.content = content.finish();
+    let stored = books.record(draft)?;
+    Ok(match &replayed.refusal {
+        None => Answer { stored: first, is_replay: true },
+        Some(_) => Answer { stored, is_replay: false },
+    })
 }

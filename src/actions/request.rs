@@ -2,7 +2,7 @@
 
 use super::recording::Content;
 use crate::crypto::{AuthKey, hmac_sha256};
-use crate::domain::{EnforcementPointId, FactsFrom, Hash};
+use crate::domain::{EnforcementPointId, ExternalName, FactsFrom, Hash};
 use crate::engine::{Action, Described, read_attested_request};
 use crate::evidence::canonical;
 use serde_json::{Map, Value, json};
@@ -91,6 +91,16 @@ pub fn described_again(input: &Value, content: Option<&Value>) -> Option<Describ
         }
     }
     read_attested_request(&Value::Object(request)).ok()
+}
+
+/// Whom a recorded call concerned, in the order that its receipt counts them in: as the gate derived them, or else as
+/// they were described.
+pub(super) fn counterparties(described: &Described, content: Option<&Value>) -> Vec<ExternalName> {
+    let derived = content.and_then(|content| content.get("/input/facts/counterparties")?.get("value"));
+    match derived.and_then(Value::as_array) {
+        Some(names) => names.iter().filter_map(Value::as_str).filter_map(|name| name.parse().ok()).collect(),
+        None => described.counterparties.clone().unwrap_or_default(),
+    }
 }
 
 fn plain_members(described: &Described) -> Map<String, Value> {

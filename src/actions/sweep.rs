@@ -5,7 +5,7 @@ use crate::committer::{Books, Draft};
 use crate::domain::{DecisionId, EffectId, Timestamp};
 use crate::evidence::receipt::Kind;
 use crate::storage::access::{self, Minute};
-use crate::storage::decision::{self, DecisionKind, DecisionStatus, Turn};
+use crate::storage::decision::{self, DecisionStatus, Turn};
 use crate::storage::{effect, idempotency, session};
 use serde_json::{Value, json};
 
@@ -17,16 +17,8 @@ pub fn expire(books: &mut Books<'_>, id: DecisionId) -> Result<bool, Error> {
     let now = books.now();
     let (connection, slug) = books.place();
     let Some(found) = decision::find(connection, slug, id)? else { return Ok(false) };
-    let over = match found.status {
-        DecisionStatus::Open => found.kind != DecisionKind::Effect && found.expires_at <= now,
-        DecisionStatus::Approved => found.approved_until.is_some_and(|until| until <= now),
-        DecisionStatus::Declined
-        | DecisionStatus::Expired
-        | DecisionStatus::Withdrawn
-        | DecisionStatus::Used
-        | DecisionStatus::Resolved => false,
-    };
-    if !over || !decision::turn(connection, slug, id, found.status, &Turn::Expired, now)? {
+    let is_over = found.status != DecisionStatus::Expired && found.status_at(now) == DecisionStatus::Expired;
+    if !is_over || !decision::turn(connection, slug, id, found.status, &Turn::Expired, now)? {
         return Ok(false);
     }
     let reason = match found.status {

@@ -207,11 +207,11 @@ impl ArgumentTest {
 
     /// The first number that fails a bound, to be named beside it.
     pub(super) fn failing_number(&self, value: &Value) -> Option<Decimal> {
-        let numbers = entries(value)
+        entries(value)
             .into_iter()
             .filter_map(Scalar::of)
-            .filter(|scalar| !self.accepts(scalar, Pass::Every));
-        numbers.filter_map(|scalar| scalar.number()).next()
+            .filter(|scalar| !self.accepts(scalar, Pass::Every))
+            .find_map(|scalar| scalar.number())
     }
 
     /// Whether every value that passes `self` passes `test`, whichever way lists are read.

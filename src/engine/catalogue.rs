@@ -26,9 +26,8 @@ const ENTRY: Vocabulary = Vocabulary {
         "country",
         "counterparties",
     ],
-    unsupported: &[],
 };
-const CONST: Vocabulary = Vocabulary { noun: "member", allowed: &["const"], unsupported: &[] };
+const CONST: Vocabulary = Vocabulary { noun: "member", allowed: &["const"] };
 
 /// The intents a tenant knows.
 #[derive(Clone, Debug, Default)]

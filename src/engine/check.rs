@@ -1,6 +1,6 @@
 //! What is odd about a document that is well formed: clauses that do nothing, or less than they seem to.
 
-use super::compare::refused_outright;
+use super::compare::unconditional_refusal;
 use super::condition::fits;
 use super::document::{
     AmountTest, Clause, Condition, CounterpartyTest, CountryTest, Effect, EvidenceTest, LabelTest,
@@ -91,8 +91,9 @@ fn check_clause(
 ) {
     check_words(clause, labels, pointer, warnings);
     if clause.is_allowance() {
-        if let Some((other, does)) = hindrance(clause, all) {
-            let message = format!("it can never allow anything: clause `{}` {does} all it names", other.id);
+        if let Some(other) = hindrance(clause, all) {
+            let (id, does) = (&other.id, other.effect.does());
+            let message = format!("it can never allow anything: clause `{id}` {does} all it names");
             warnings.push(Warning::at(pointer, message));
         }
         return;
@@ -107,14 +108,12 @@ fn check_clause(
     }
 }
 
-/// The clause that stands before an allowance on everything it names, and what it does.
-pub(super) fn hindrance<'a>(clause: &Clause, all: &'a [Clause]) -> Option<(&'a Clause, &'static str)> {
+/// The clause that stands before an allowance on everything it names: one that refuses, or else one that escalates.
+pub(super) fn hindrance<'a>(clause: &Clause, all: &'a [Clause]) -> Option<&'a Clause> {
     let escalates = |other: &&Clause| {
         other.effect == Effect::Escalate && other.when.is_empty() && other.intent.covers(&clause.intent)
     };
-    refused_outright(all, &clause.intent)
-        .map(|other| (other, "refuses"))
-        .or_else(|| all.iter().find(escalates).map(|other| (other, "escalates")))
+    unconditional_refusal(all, &clause.intent).or_else(|| all.iter().find(escalates))
 }
 
 /// Another allowance that has no conditions and names all that this one does.
@@ -134,10 +133,8 @@ pub(super) fn contradiction(when: &[Condition]) -> Option<&'static str> {
 pub(super) fn conflict(some: &[Condition], others: &[Condition]) -> Option<&'static str> {
     let pairs = some.iter().flat_map(|one| others.iter().flat_map(move |other| [(one, other), (other, one)]));
     pairs.into_iter().find_map(|(one, other)| match (one, other) {
-        (Condition::Amount(AmountTest::AtMost(one)), Condition::Amount(AmountTest::AtMost(other))) => {
-            (one.currency() != other.currency()).then_some("amount")
-        }
-        (Condition::Amount(AmountTest::AtLeast(one)), Condition::Amount(AmountTest::AtLeast(other))) => {
+        (Condition::Amount(AmountTest::AtMost(one)), Condition::Amount(AmountTest::AtMost(other)))
+        | (Condition::Amount(AmountTest::AtLeast(one)), Condition::Amount(AmountTest::AtLeast(other))) => {
             (one.currency() != other.currency()).then_some("amount")
         }
         (

@@ -232,8 +232,11 @@ fn refusals(terms: Terms<'_>) -> impl Iterator<Item = &Clause> {
     terms.clauses.iter().filter(|clause| clause.effect == Effect::Refuse)
 }
 
-/// Whether every intent of `pattern` is refused without any condition.
-pub(super) fn refused_outright<'a>(clauses: &'a [Clause], pattern: &IntentPattern) -> Option<&'a Clause> {
+/// The clause that refuses every intent of `pattern` without any condition, if there is one.
+pub(super) fn unconditional_refusal<'a>(
+    clauses: &'a [Clause],
+    pattern: &IntentPattern,
+) -> Option<&'a Clause> {
     clauses.iter().find(|clause| {
         clause.effect == Effect::Refuse && clause.when.is_empty() && clause.intent.covers(pattern)
     })
@@ -267,7 +270,7 @@ fn passes_only_where(clause: &Clause, a: Terms<'_>, b: Terms<'_>, known: Known) 
         && allowances(b).all(|(other, _)| !other.intent.overlaps(&clause.intent));
     allowances(b).any(|(wider, _)| within(wider))
         || unlisted_in_b
-        || refused_outright(a.clauses, &clause.intent).is_some()
+        || unconditional_refusal(a.clauses, &clause.intent).is_some()
 }
 
 /// Where `a` passes what no allowance of it names, `b` must pass too.
@@ -293,14 +296,14 @@ fn comes_to_refusal(terms: Terms<'_>, pattern: &IntentPattern) -> bool {
         && allowances(terms)
             .all(|(clause, otherwise)| otherwise == Otherwise::Refuse || !clause.intent.overlaps(pattern))
         && escalations(terms).all(|clause| !clause.intent.overlaps(pattern));
-    fails_hard || nothing_softer || refused_outright(terms.clauses, pattern).is_some()
+    fails_hard || nothing_softer || unconditional_refusal(terms.clauses, pattern).is_some()
 }
 
 /// Where `b` refuses because no clause names the intent, `a` must refuse too.
 fn unlisted_refuses(a: Terms<'_>, b: Terms<'_>, known: Known) -> bool {
     let named_in_b = |pattern: &IntentPattern| allowances(b).any(|(clause, _)| clause.intent.covers(pattern));
     b.unlisted() != Outcome::Refuse
-        || refused_outright(a.clauses, &IntentPattern::Any).is_some()
+        || unconditional_refusal(a.clauses, &IntentPattern::Any).is_some()
         || (a.unlisted() == Outcome::Refuse
             && allowances(a)
                 .all(|(clause, otherwise)| otherwise == Otherwise::Refuse || named_in_b(&clause.intent))

@@ -223,9 +223,9 @@ impl FromStr for Obligation {
 /// What a clause does when its intent and conditions match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Allows; gives its `otherwise` when the intent matches and a condition does not hold.
+    /// Allows; gives its `otherwise` when the intent matches and a condition does not hold or a limit has no room.
     Allow {
-        /// What a failed condition comes to.
+        /// What a failed condition or limit comes to.
         otherwise: Otherwise,
     },
     /// Sends the action to a person.
@@ -234,7 +234,18 @@ pub enum Effect {
     Refuse,
 }
 
-/// What a failed condition of an allowance comes to.
+impl Effect {
+    /// What the clause does, as a verb in sentences.
+    pub(super) const fn does(self) -> &'static str {
+        match self {
+            Self::Allow { .. } => "allows",
+            Self::Escalate => "escalates",
+            Self::Refuse => "refuses",
+        }
+    }
+}
+
+/// What a failed condition or limit of an allowance comes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Otherwise {
     /// A person decides.

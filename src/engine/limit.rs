@@ -99,16 +99,14 @@ impl Period {
                 };
                 let local = utc.with_timezone(&zone);
                 let date = local.date_naive();
-                match self.first_day(date) {
-                    Some(first) => midnight(first, zone),
-                    None => {
-                        let into = Duration::milliseconds(
-                            i64::from(local.minute() * 60 + local.second()) * 1000
-                                + i64::from(local.timestamp_subsec_millis()),
-                        );
-                        now.minus(into)
-                    }
+                if let Some(first) = self.first_day(date) {
+                    return midnight(first, zone);
                 }
+                let into = Duration::milliseconds(
+                    i64::from(local.minute() * 60 + local.second()) * 1000
+                        + i64::from(local.timestamp_subsec_millis()),
+                );
+                now.minus(into)
             }
         }
     }

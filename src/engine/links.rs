@@ -52,14 +52,12 @@ fn links_below(value: &Value, found: &mut Vec<Link>) {
 /// Whether a text that should lead to one host leads into the domains, or leads somewhere that nobody can tell: what a
 /// refusal must act on, or dressing a host up would walk around it.
 pub(super) fn may_lead_into(text: &str, domains: &HostDomains) -> bool {
-    match Host::of(text) {
-        Some(host) => domains.hold(&host),
-        None => {
-            let mut found = Vec::new();
-            links(text, &mut found);
-            !found.is_empty()
-        }
+    if let Some(host) = Host::of(text) {
+        return domains.hold(&host);
     }
+    let mut found = Vec::new();
+    links(text, &mut found);
+    !found.is_empty()
 }
 
 /// The links of one text, as it stands and as HTML would show it.
@@ -211,13 +209,11 @@ fn scheme_before(piece: &[Glyph], index: usize) -> Option<(usize, String)> {
     let next = piece.get(index + 1);
     let has_slash = next.is_some_and(|next| next.is_slash());
     let known = scheme.rsplit(['.', '+']).next().filter(|scheme| OPENING.contains(scheme));
-    match (scheme.is_empty(), known) {
-        (true, _) => None,
-        (false, Some(known)) if next.is_some() || RUNNING.contains(&known) => {
+    match known {
+        Some(known) if next.is_some() || RUNNING.contains(&known) => {
             Some((index - known.len(), known.to_owned()))
         }
-        (false, _) if has_slash => Some((index - word.len(), scheme)),
-        (false, _) => None,
+        Some(_) | None => (has_slash && !scheme.is_empty()).then_some((index - word.len(), scheme)),
     }
 }
 
@@ -360,16 +356,9 @@ fn without_references(text: &str) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('&') {
         shown.push_str(before);
-        match reference(after) {
-            Some((character, remaining)) => {
-                shown.push(character);
-                rest = remaining;
-            }
-            None => {
-                shown.push('&');
-                rest = after;
-            }
-        }
+        let (character, remaining) = reference(after).unwrap_or(('&', after));
+        shown.push(character);
+        rest = remaining;
     }
     shown.push_str(rest);
     shown

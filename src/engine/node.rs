@@ -44,8 +44,6 @@ pub(super) struct Vocabulary {
     pub noun: &'static str,
     /// Those that are read.
     pub allowed: &'static [&'static str],
-    /// Those that the language defines and this version does not evaluate; they are refused, never ignored.
-    pub unsupported: &'static [&'static str],
 }
 
 /// One value of a document and where it stands.
@@ -82,11 +80,7 @@ impl<'a> Node<'a> {
         for name in members.iter().map(|(name, _)| name).filter(|name| !vocabulary.allowed.contains(name)) {
             let noun = vocabulary.noun;
             let shown = shorten(name);
-            let detail = if vocabulary.unsupported.contains(&name) {
-                format!("{noun} `{shown}` is not supported yet")
-            } else {
-                format!("unknown {noun} `{shown}`, allowed: {}", vocabulary.allowed.join(", "))
-            };
+            let detail = format!("unknown {noun} `{shown}`, allowed: {}", vocabulary.allowed.join(", "));
             faults.add(&below(&self.pointer, name), detail);
         }
         Some(members)
@@ -168,8 +162,7 @@ impl<'a> Node<'a> {
 
     /// `{value, currency}`, the value a decimal in major units.
     pub(super) fn amount(&self, faults: &mut Faults) -> Option<Amount> {
-        const AMOUNT: Vocabulary =
-            Vocabulary { noun: "member", allowed: &["value", "currency"], unsupported: &[] };
+        const AMOUNT: Vocabulary = Vocabulary { noun: "member", allowed: &["value", "currency"] };
         let members = self.object(&AMOUNT, faults)?;
         let value = members.required("value", faults);
         let currency = members.required("currency", faults).and_then(|node| node.parse::<Currency>(faults));

@@ -146,16 +146,13 @@ impl FromStr for HostDomain {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let plain = !text.contains(['*', '@', ':', '/', '%', '=', '?', '#']);
-        match Host::named(text).filter(|_| plain) {
-            Some(host) => Ok(Self(host)),
-            None => {
-                let shown = text.chars().take(64).collect::<String>().escape_debug().to_string();
-                Err(format!(
-                    "`{shown}` is not a domain: a host name such as example.com, which stands for itself and every \
-                     host below it"
-                ))
-            }
-        }
+        Host::named(text).filter(|_| plain).map(Self).ok_or_else(|| {
+            let shown = text.chars().take(64).collect::<String>().escape_debug().to_string();
+            format!(
+                "`{shown}` is not a domain: a host name such as example.com, which stands for itself and every \
+                 host below it"
+            )
+        })
     }
 }
 

@@ -22,19 +22,16 @@ pub const MOST_RULE_SETS: usize = 200;
 const MANDATE: Vocabulary = Vocabulary {
     noun: "member",
     allowed: &["scopes", "valid", "unlisted", "counterparties", "domains", "clauses"],
-    unsupported: &[],
 };
 const POLICY: Vocabulary = Vocabulary {
     noun: "member",
     allowed: &["unregistered", "domains", "labels", "rule_sets", "applies", "clauses"],
-    unsupported: &[],
 };
-const RULE_SET: Vocabulary =
-    Vocabulary { noun: "member", allowed: &["applies", "clauses"], unsupported: &[] };
-const APPLIES: Vocabulary = Vocabulary { noun: "member", allowed: &["agent", "country"], unsupported: &[] };
-const VALID: Vocabulary = Vocabulary { noun: "member", allowed: &["from", "until"], unsupported: &[] };
-const KNOWN: Vocabulary =
-    Vocabulary { noun: "member", allowed: &["id", "aliases", "at_most"], unsupported: &[] };
+const RULE_SET: Vocabulary = Vocabulary { noun: "member", allowed: &["applies", "clauses"] };
+const APPLIES: Vocabulary = Vocabulary { noun: "member", allowed: &["agent", "country"] };
+const VALID: Vocabulary = Vocabulary { noun: "member", allowed: &["from", "until"] };
+const KNOWN: Vocabulary = Vocabulary { noun: "member", allowed: &["id", "aliases", "at_most"] };
+
 impl MandateDocument {
     /// Reads a mandate as people write it.
     ///

@@ -11,9 +11,8 @@ use std::collections::BTreeSet;
 const CLAUSE: Vocabulary = Vocabulary {
     noun: "member",
     allowed: &["id", "title", "intent", "effect", "when", "limits", "otherwise", "approvals", "obligation"],
-    unsupported: &[],
 };
-const APPROVALS: Vocabulary = Vocabulary { noun: "member", allowed: &["count", "roles"], unsupported: &[] };
+const APPROVALS: Vocabulary = Vocabulary { noun: "member", allowed: &["count", "roles"] };
 
 /// Who writes the clauses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -19,7 +19,7 @@ use std::{collections::BTreeSet, str::FromStr};
 const MOST_PLACES: usize = 64;
 
 const fn tests_of(allowed: &'static [&'static str]) -> Vocabulary {
-    Vocabulary { noun: "condition", allowed, unsupported: &[] }
+    Vocabulary { noun: "condition", allowed }
 }
 
 const WHEN: Vocabulary = tests_of(&[
@@ -47,11 +47,10 @@ const EVIDENCE: Vocabulary = tests_of(&["confidence", "cites"]);
 const CONFIDENCE: Vocabulary = tests_of(&["at_least"]);
 const CITES: Vocabulary = tests_of(&["exactly", "at_least", "owner"]);
 const LEVEL: Vocabulary = tests_of(&["at_most", "at_least"]);
-const HOURS: Vocabulary =
-    Vocabulary { noun: "member", allowed: &["days", "from", "until", "zone"], unsupported: &[] };
+const HOURS: Vocabulary = Vocabulary { noun: "member", allowed: &["days", "from", "until", "zone"] };
 const LINKS: Vocabulary = tests_of(&["domain"]);
 const CONTAINS: Vocabulary = tests_of(&["not_in"]);
-const LITERAL: Vocabulary = Vocabulary { noun: "member", allowed: &["literal"], unsupported: &[] };
+const LITERAL: Vocabulary = Vocabulary { noun: "member", allowed: &["literal"] };
 
 /// Reads the conditions of an allowance, or of another clause.
 pub(super) fn conditions(node: &Node<'_>, allows: bool, faults: &mut Faults) -> Option<Vec<Condition>> {
@@ -367,10 +366,11 @@ fn literals(node: &Node<'_>, faults: &mut Faults) -> Option<BTreeSet<Literal>> {
             None
         };
         match literal {
+            Some((Ok(literal), _)) if read.contains(&literal) => {
+                entry.fault(faults, "this value stands twice");
+            }
             Some((Ok(literal), _)) => {
-                if !read.insert(literal) {
-                    entry.fault(faults, "this value stands twice");
-                }
+                read.insert(literal);
             }
             Some((Err(detail), node)) => node.fault(faults, detail),
             None => {}

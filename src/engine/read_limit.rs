@@ -4,11 +4,8 @@ use super::document::ClauseId;
 use super::limit::{Bound, Each, Limit, MOST_LIMITS, Period};
 use super::node::{Faults, Members, Node, Vocabulary, shown};
 
-const LIMIT: Vocabulary = Vocabulary {
-    noun: "member",
-    allowed: &["total", "count", "once_per", "per", "each", "pool"],
-    unsupported: &[],
-};
+const LIMIT: Vocabulary =
+    Vocabulary { noun: "member", allowed: &["total", "count", "once_per", "per", "each", "pool"] };
 const EACH: [(&str, Each); 2] = [("counterparty", Each::Counterparty), ("resource", Each::Resource)];
 /// The highest count a limit may name; more is no limit anyone means.
 const HIGHEST_COUNT: u64 = 1_000_000_000;

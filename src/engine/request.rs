@@ -41,10 +41,8 @@ const REQUEST: Vocabulary = Vocabulary {
         "subject_token",
         "facts",
     ],
-    unsupported: &[],
 };
-const EVIDENCE: Vocabulary =
-    Vocabulary { noun: "member", allowed: &["confidence", "cites"], unsupported: &[] };
+const EVIDENCE: Vocabulary = Vocabulary { noun: "member", allowed: &["confidence", "cites"] };
 
 /// An action as its caller describes it: each member checked on its own, none believed yet.
 #[derive(Clone, PartialEq, Debug)]

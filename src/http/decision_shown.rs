@@ -3,11 +3,11 @@
 use super::Problem;
 use crate::app::App;
 use crate::committer::clock;
-use crate::domain::{TenantSlug, Timestamp};
+use crate::domain::TenantSlug;
 use crate::engine::Approvals;
 use crate::engine::step;
 use crate::storage::approval::{self, Noted};
-use crate::storage::decision::{Decision, DecisionKind, DecisionStatus};
+use crate::storage::decision::Decision;
 use crate::storage::receipt::{self, StoredReceipt};
 use crate::storage::{AnyConnection, StoreError};
 use serde_json::{Map, Value, json};
@@ -50,7 +50,7 @@ impl Shown {
     pub(super) fn to_json(&self, app: &App) -> Value {
         let found = &self.decision;
         let mut members = Map::new();
-        let status = status_at(found, clock::now());
+        let status = found.status_at(clock::now());
         for (name, value) in [
             ("id", json!(found.id)),
             ("kind", json!(found.kind.as_str())),
@@ -107,25 +107,6 @@ impl Shown {
             .collect();
         let asked_for: Vec<Value> = asked_for.iter().map(Approvals::to_json).collect();
         Some(json!({"asked_for": asked_for, "given": given, "more": more}))
-    }
-}
-
-/// A decision's status at an instant: what time has ended is ended, also before it is recorded.
-pub(crate) fn status_at(found: &Decision, now: Timestamp) -> DecisionStatus {
-    match found.status {
-        DecisionStatus::Open if found.kind != DecisionKind::Effect && found.expires_at <= now => {
-            DecisionStatus::Expired
-        }
-        DecisionStatus::Approved if found.approved_until.is_some_and(|until| until <= now) => {
-            DecisionStatus::Expired
-        }
-        status @ (DecisionStatus::Open
-        | DecisionStatus::Approved
-        | DecisionStatus::Declined
-        | DecisionStatus::Expired
-        | DecisionStatus::Withdrawn
-        | DecisionStatus::Used
-        | DecisionStatus::Resolved) => status,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The queue, and what became of effects.
 
-use super::decision_shown::{Shown, shown, status_at};
+use super::decision_shown::{Shown, shown};
 use super::request::{self, Query, has_leaf, path_id};
 use super::{Problem, body};
 use crate::actions::caller::Person;
@@ -36,7 +36,7 @@ pub(super) async fn get(
     let mut changes = app.watch_decisions();
     let mut found = find(&app, &caller, id).await?;
     while tokio::time::Instant::now() < deadline
-        && status_at(&found, clock::now()) == DecisionStatus::Open
+        && found.status_at(clock::now()) == DecisionStatus::Open
         && !app.is_stopping()
     {
         let look_again = (tokio::time::Instant::now() + LOOK_AGAIN).min(deadline);

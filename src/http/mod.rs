@@ -26,7 +26,7 @@ pub use server::serve;
 
 pub(crate) use body::bytes_up_to;
 pub(crate) use calls::{narrow_to, page_of, receipt_line, start_export};
-pub(crate) use decision_shown::{opened, status_at};
+pub(crate) use decision_shown::opened;
 pub(crate) use decisions::{give_approval, give_decline, give_resolution};
 pub(crate) use people::start_session;
 pub(crate) use preview::rehearse;

@@ -54,11 +54,11 @@ pub(super) async fn put_mandate(
     let sealed = put_document(&app, &request, person, seen, document).await?;
     let put = &sealed.value;
     let receipt = super::receipt(&sealed, &put.stored);
-    Ok(versioned(put.version, &was_put(put.version, put.change, &put.admission, receipt)))
+    Ok(versioned(put.version, &was_put(put.version, put.change, &put.admission, receipt.as_ref())))
 }
 
 /// The answer to a document that was put live.
-fn was_put(version: u64, change: Change, admission: &Admission, receipt: Option<Value>) -> Value {
+fn was_put(version: u64, change: Change, admission: &Admission, receipt: Option<&Value>) -> Value {
     json!({
         "version": version,
         "change": change.as_str(),
@@ -185,7 +185,7 @@ pub(super) async fn put_policy(
     let sealed = put(&app, &request, tenant, is_urgent, act).await?;
     let put = &sealed.value;
     let receipt = super::receipt(&sealed, &put.stored);
-    Ok(versioned(put.version, &was_put(put.version, put.change, &put.admission, receipt)))
+    Ok(versioned(put.version, &was_put(put.version, put.change, &put.admission, receipt.as_ref())))
 }
 
 /// Earlier policies, newest first.

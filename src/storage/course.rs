@@ -36,9 +36,9 @@ pub fn places_since(
             .first(connection)
             .optional()?;
         if at.is_some_and(|at| read::time(at) < since) {
-            low = middle.saturating_add(1)
+            low = middle.saturating_add(1);
         } else {
-            high = middle
+            high = middle;
         }
     }
     Ok((low, size))

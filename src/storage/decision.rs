@@ -73,6 +73,26 @@ impl Decision {
             || self.approvals.iter().any(|approvals| counts(approvals, self.principal, person, roles))
     }
 
+    /// Where it stands at an instant: what time has ended is expired, also before that is recorded. An effect's question
+    /// waits for as long as it takes.
+    pub fn status_at(&self, now: Timestamp) -> DecisionStatus {
+        match self.status {
+            DecisionStatus::Open if self.kind != DecisionKind::Effect && self.expires_at <= now => {
+                DecisionStatus::Expired
+            }
+            DecisionStatus::Approved if self.approved_until.is_some_and(|until| until <= now) => {
+                DecisionStatus::Expired
+            }
+            status @ (DecisionStatus::Open
+            | DecisionStatus::Approved
+            | DecisionStatus::Declined
+            | DecisionStatus::Expired
+            | DecisionStatus::Withdrawn
+            | DecisionStatus::Used
+            | DecisionStatus::Resolved) => status,
+        }
+    }
+
     /// As the steps take it, with every yes it has.
     pub fn asked(&self, given: Vec<Given>) -> Asked {
         Asked {

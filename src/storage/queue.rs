@@ -5,6 +5,7 @@ use super::{AnyConnection, StoreError, schema::decisions};
 use crate::domain::{AgentId, PrincipalId, Roles, TenantSlug};
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Nullable};
+use std::cmp::Reverse;
 
 /// Whose decisions a list holds.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +63,7 @@ pub fn open(
 /// The two parts of a queue as one list, newest first; what is in both stands once.
 fn merged(mut own: Vec<Decision>, shared: Vec<Decision>) -> Vec<Decision> {
     own.extend(shared);
-    own.sort_by(|one, other| other.id.cmp(&one.id));
+    own.sort_by_key(|decision| Reverse(decision.id));
     own.dedup_by_key(|decision| decision.id);
     own
 }

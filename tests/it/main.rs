@@ -1,8 +1,11 @@
 //! Drives the built binary over HTTP, on both databases, as its callers would.
 //!
-//! One module a feature. [`server`] starts and kills the binary, [`client`] speaks to it, [`agent`] makes those that call, [`database`] says on
-//! which database, [`documents`] holds the mandates that most tests begin with. [`visitor`] is a person at the
-//! pages, [`browser`] a real one.
+//! One module a feature. [`server`] starts and kills the binary, [`client`] speaks to it, [`agent`] makes those that
+//! call, [`database`] says on which database, [`documents`] holds the mandates that most tests begin with. [`visitor`]
+//! is a person at the pages, [`browser`] a real one.
+//!
+//! [`histories`] plays random events to the binary and holds its answers against the model of `tests/model`, which
+//! [`reference`] moves.
 //!
 //! [`scenarios`] plays the stories that stand as YAML in `tests/vectors/scenarios`, [`evasion`] puts the requests of
 //! `tests/vectors/evasion` to the gate: both are there to be read, and added to, by people who read no Rust.

@@ -32,7 +32,7 @@ fn with_clause(mut document: Value, clause: Value) -> Value {
     document
 }
 
-fn limited(ceiling: &str, limit: Value) -> Value {
+fn limited(ceiling: &str, limit: &Value) -> Value {
     let mut document = refunds_up_to(ceiling);
     document["clauses"][0]["limits"] = json!([limit]);
     document
@@ -86,7 +86,7 @@ fn asking_writes_nothing(db: Db) {
     };
     let before = written();
     for ceiling in ["10.00", "500.00"] {
-        preview(&member, &limited(ceiling, json!({"count": 1, "per": "day"})));
+        preview(&member, &limited(ceiling, &json!({"count": 1, "per": "day"})));
     }
     assert_eq!(written(), before);
     assert_eq!(member.get("/v1/mandate").expect(200)["version"], 2);
@@ -106,7 +106,7 @@ fn limits_count_as_if_the_draft_had_been_live(db: Db) {
         agent.evaluate(&refund(euros)).expect_outcome("allow");
     }
     let total = |euros: &str| {
-        limited("100.00", json!({"total": {"value": euros, "currency": "EUR"}, "per": "30 days"}))
+        limited("100.00", &json!({"total": {"value": euros, "currency": "EUR"}, "per": "30 days"}))
     };
     let said = |document: Value| preview(&member, &with_clause(document, acting.clone()))["summary"].clone();
     assert_eq!(said(total("120.00")), json!({}));
@@ -166,7 +166,7 @@ fn a_call_that_goes_on_with_an_allowed_question_takes_nothing_twice(db: Db) {
     member.approve(decision).expect(200);
     agent.evaluate(&with(&refund("5000.00"), "decision", decision)).expect_outcome("allow");
     let draft =
-        limited("6000.00", json!({"total": {"value": "6000.00", "currency": "EUR"}, "per": "30 days"}));
+        limited("6000.00", &json!({"total": {"value": "6000.00", "currency": "EUR"}, "per": "30 days"}));
     assert_eq!(preview(&member, &draft)["summary"], json!({"escalate_to_allow": 1}));
 }
 
@@ -280,7 +280,7 @@ fn what_keeps_a_draft_out_is_said_beside_what_it_would_do(db: Db) {
     let server = Server::start(db);
     let member = server.member_with("m@example.test", &small_refunds());
     Agent::new(&member, "runner").evaluate(&refund("80.00")).expect_outcome("allow");
-    let hopeless = limited("60.00", json!({"total": {"value": "5.00", "currency": "USD"}, "per": "day"}));
+    let hopeless = limited("60.00", &json!({"total": {"value": "5.00", "currency": "USD"}, "per": "day"}));
     let said = preview(&member, &hopeless);
     assert_eq!(said["errors"][0]["pointer"], "/clauses/0/limits/0", "{said}");
     assert_eq!(said["summary"], json!({"allow_to_escalate": 1}), "{said}");

@@ -4,12 +4,10 @@
 //! keeps one [`Again`]: it reads every version of a document once.
 
 mod documents;
-mod recorded;
+pub(super) mod recorded;
 
 use super::request;
-use crate::domain::{
-    AgentId, Country, CredentialId, ExternalName, Malformed, Outcome, PrincipalId, Timestamp,
-};
+use crate::domain::{AgentId, Country, CredentialId, Malformed, Outcome, PrincipalId, Timestamp};
 use crate::engine::step::{self, QueueUse, Settled};
 use crate::engine::{
     self, Action, CredentialClauses, CredentialTerms, ENGINE_VERSION, Explanation, MandateDocument,
@@ -22,7 +20,6 @@ use crate::storage::{AnyConnection, StoreError};
 use documents::Documents;
 use recorded::Recorded;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -219,11 +216,6 @@ impl Case {
         let line = self.line.iter();
         let terms: Vec<CredentialTerms<'_>> =
             line.map(|(id, clauses)| CredentialTerms { id: *id, clauses }).collect();
-        let names = action.counterparties.iter().enumerate();
-        let known: BTreeSet<ExternalName> = names
-            .filter(|(place, _)| self.recorded.known.contains(place))
-            .map(|(_, name)| name.clone())
-            .collect();
         let nothing = Used::default();
         let unread = engine::Standing {
             scopes: self.recorded.scopes,
@@ -234,7 +226,7 @@ impl Case {
             policy: &self.policy,
             credentials: &terms,
             country_fixed: self.country,
-            known: &known,
+            known: &self.recorded.known,
             used: &nothing,
             zone: self.zone,
         };

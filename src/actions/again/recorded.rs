@@ -1,31 +1,37 @@
 //! What a receipt's documents say of a call, beside the versions: read back as the gate wrote them.
 
 use super::Undecidable;
-use crate::actions::request::{described_again, enforcement_point};
-use crate::domain::{AgentKind, DecisionStatus, EnforcementPointId, PrincipalId, Role, Scopes, Timestamp};
+use crate::actions::request::{counterparties, described_again, enforcement_point};
+use crate::domain::{
+    AgentKind, DecisionId, DecisionStatus, EnforcementPointId, ExternalName, PrincipalId, Role, Scopes,
+    Timestamp,
+};
 use crate::engine::Described;
 use crate::engine::step::{Asked, Given, Queue};
 use crate::storage::receipt::StoredReceipt;
 use serde::Deserialize;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// A recorded call.
 #[derive(Debug)]
-pub(super) struct Recorded {
-    pub(super) described: Described,
+pub(in crate::actions) struct Recorded {
+    pub(in crate::actions) described: Described,
     /// The enforcement point that asked for the agent, if one did.
-    pub(super) enforcement_point: Option<EnforcementPointId>,
-    pub(super) agent_kind: AgentKind,
-    pub(super) scopes: Scopes,
+    pub(in crate::actions) enforcement_point: Option<EnforcementPointId>,
+    pub(in crate::actions) agent_kind: AgentKind,
+    pub(in crate::actions) scopes: Scopes,
     /// What each look into the books showed, in the engine's order.
-    pub(super) used: Vec<u64>,
-    /// Which counterparties the principal had approved before, by their place.
-    pub(super) known: Vec<usize>,
-    /// The decision the call named, as it stood.
-    pub(super) asked: Option<Asked>,
+    pub(in crate::actions) used: Vec<u64>,
+    /// Which of its counterparties the principal had approved before.
+    pub(in crate::actions) known: BTreeSet<ExternalName>,
+    /// The decision the call named.
+    pub(in crate::actions) decision: Option<DecisionId>,
+    /// How that stood.
+    pub(in crate::actions) asked: Option<Asked>,
     /// What the queue looked like; empty where nobody looked.
-    pub(super) queue: Queue<()>,
-    pub(super) output: Value,
+    pub(in crate::actions) queue: Queue<()>,
+    pub(in crate::actions) output: Value,
 }
 
 /// The members of the input document that decide.
@@ -37,6 +43,7 @@ struct Input {
     used: Vec<Value>,
     #[serde(default)]
     known: Vec<usize>,
+    decision: Option<DecisionId>,
     principal: PrincipalId,
     asked: Option<InputAsked>,
     queue: Option<InputQueue>,
@@ -65,12 +72,13 @@ struct InputQueue {
 }
 
 impl Recorded {
-    pub(super) fn read(stored: &StoredReceipt) -> Result<Self, Undecidable> {
+    pub(in crate::actions) fn read(stored: &StoredReceipt) -> Result<Self, Undecidable> {
         let input: Value = document("input", &stored.input)?;
         let content: Option<Value> =
             stored.content.as_deref().map(|content| document("content", content)).transpose()?;
         let described = described_again(&input, content.as_ref()).ok_or(Undecidable::Erased)?;
         let enforcement_point = enforcement_point(&input);
+        let counterparties = counterparties(&described, content.as_ref());
         let input = Input::deserialize(&input).map_err(|error| unreadable("input", &error))?;
         let principal = input.principal;
         let asked = input.asked.map(|asked| asked.read(principal)).transpose()?;
@@ -79,6 +87,7 @@ impl Recorded {
             open: queue.open,
             recent: queue.recent,
         });
+        let known = input.known.iter().filter_map(|place| counterparties.get(*place).cloned());
         Ok(Self {
             described,
             enforcement_point,
@@ -86,7 +95,8 @@ impl Recorded {
             scopes: input.scopes,
             // What is too large for JSON's numbers is a book beyond all counting.
             used: input.used.iter().map(|used| used.as_u64().unwrap_or(u64::MAX)).collect(),
-            known: input.known,
+            known: known.collect(),
+            decision: input.decision,
             asked,
             queue,
             output: document("output", &stored.output)?,

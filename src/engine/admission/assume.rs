@@ -3,7 +3,7 @@
 use super::limits::entry_of;
 use crate::domain::IntentPattern;
 use crate::engine::catalogue::Catalogue;
-use crate::engine::compare::refused_outright;
+use crate::engine::compare::unconditional_refusal;
 use crate::engine::document::{
     Clause, Condition, Domain, EvidenceTest, MandateDocument, PolicyDocument, ResourceTest,
 };
@@ -20,7 +20,7 @@ pub(super) fn mandate(document: &MandateDocument, catalogue: Option<&Catalogue>)
             let allows = |clause: &Clause| clause.is_allowance() && clause.intent.matches(intent);
             let is_allowed = entry.effect
                 && document.clauses.iter().any(allows)
-                && refused_outright(&document.clauses, &pattern).is_none();
+                && unconditional_refusal(&document.clauses, &pattern).is_none();
             is_allowed.then_some(intent)
         })
     {

@@ -5,7 +5,7 @@ use super::{Admission, Beside, Part};
 use crate::domain::IntentPattern;
 use crate::engine::catalogue::{Catalogue, CatalogueEntry};
 use crate::engine::check::{amount_bounds, conflict, hindrance};
-use crate::engine::compare::refused_outright;
+use crate::engine::compare::unconditional_refusal;
 use crate::engine::document::{Clause, Condition, Domain, Effect, PolicyDocument, Unregistered};
 use crate::engine::limit::Bound;
 
@@ -51,8 +51,8 @@ impl Reach<'_> {
             return Some(format!("clause `{}` refuses all it names", other.id));
         }
         let policy = self.beside.policy?;
-        if let Some((other, does)) = hindered_by(policy, clause) {
-            return Some(format!("clause `{}` of the policy {does} all it names", other.id));
+        if let Some(other) = hindered_by(policy, clause) {
+            return Some(format!("clause `{}` of the policy {} all it names", other.id, other.effect.does()));
         }
         let does = match policy.unregistered {
             Unregistered::Described => return None,
@@ -108,11 +108,12 @@ fn refused_before<'a>(clause: &Clause, all: &'a [Clause]) -> Option<&'a Clause> 
 }
 
 /// The clause of a policy that stops everything that a clause of a mandate names, whichever rule set is used.
-fn hindered_by<'a>(policy: &'a PolicyDocument, clause: &Clause) -> Option<(&'a Clause, &'static str)> {
+fn hindered_by<'a>(policy: &'a PolicyDocument, clause: &Clause) -> Option<&'a Clause> {
     let is_for_all =
         policy.rule_sets.iter().any(|set| set.applies.agent.is_none() && set.applies.country.is_none());
     let mut found = policy.rule_sets.iter().map(|set| {
-        hindrance(clause, &set.clauses).filter(|(_, does)| clause.is_allowance() || *does == "refuses")
+        hindrance(clause, &set.clauses)
+            .filter(|other| clause.is_allowance() || other.effect == Effect::Refuse)
     });
     let first = found.next()??;
     (is_for_all && found.all(|other| other.is_some())).then_some(first)
@@ -168,7 +169,7 @@ pub(super) fn irreversible(
     let Some(catalogue) = catalogue.filter(|_| clause.is_allowance() && !is_once) else { return };
     let named = catalogue.entries.iter().filter(|(intent, entry)| {
         let pattern = IntentPattern::Exact((*intent).clone());
-        entry.irreversible && clause.intent.matches(intent) && refused_outright(all, &pattern).is_none()
+        entry.irreversible && clause.intent.matches(intent) && unconditional_refusal(all, &pattern).is_none()
     });
     for (intent, _) in named {
         let message =

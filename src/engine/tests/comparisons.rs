@@ -108,17 +108,13 @@ fn changes_are_named_by_what_they_let_through() {
 }
 
 #[test]
-fn one_bound_follows_from_another_or_does_not() {
+fn one_bound_on_what_is_described_follows_from_another_or_does_not() {
     let eur = |value: u8| json!({"amount": {"at_most": {"value": value, "currency": "EUR"}}});
     let counterparty = |test: &str, names: Value| json!({"counterparty": {test: names}});
     let country = |test: &str, names: Value| json!({"country": {test: names}});
     let resource = |test: &str, names: Value| json!({"resource": {test: names}});
     let least = |value: u8| json!({"amount": {"at_least": {"value": value, "currency": "EUR"}}});
-    let argument = |tests: Value| json!({"arguments": {"/x": tests}});
-    let evidence = |tests: Value| json!({"evidence": tests});
-    let hours =
-        |from: &str, until: &str| json!({"hours": {"from": from, "until": until, "zone": "Europe/Berlin"}});
-    for (inner, outer, follows) in [
+    check_follows(&[
         (eur(1), eur(2), true),
         (eur(2), eur(1), false),
         (counterparty("in", json!(["a"])), counterparty("in", json!(["a", "b"])), true),
@@ -187,6 +183,16 @@ fn one_bound_follows_from_another_or_does_not() {
         ),
         (resource("owner", json!("principal")), resource("owner", json!("principal")), true),
         (resource("owner", json!("principal")), resource("owner", json!("counterparty")), false),
+    ]);
+}
+
+#[test]
+fn one_bound_on_what_a_call_carries_follows_from_another_or_does_not() {
+    let argument = |tests: Value| json!({"arguments": {"/x": tests}});
+    let evidence = |tests: Value| json!({"evidence": tests});
+    let hours =
+        |from: &str, until: &str| json!({"hours": {"from": from, "until": until, "zone": "Europe/Berlin"}});
+    check_follows(&[
         (argument(json!({"equals": 2})), argument(json!({"in": [1, 2.0]})), true),
         (argument(json!({"equals": "2"})), argument(json!({"in": [1, 2]})), false),
         (argument(json!({"in": [1, 2]})), argument(json!({"at_most": "2.0"})), true),
@@ -248,13 +254,18 @@ fn one_bound_follows_from_another_or_does_not() {
             true,
         ),
         (json!({"contains": {"not_in": ["a fact"]}}), json!({"contains": {"not_in": ["fact"]}}), false),
-    ] {
+    ]);
+}
+
+/// Whether the first bound of each case is within the second: an allowance on it no wider, a refusal no narrower.
+fn check_follows(cases: &[(Value, Value, bool)]) {
+    for (inner, outer, follows) in cases {
         let allowing =
             |when: &Value| clauses(json!([{"id": "A", "intent": "pay", "effect": "allow", "when": when}]));
         let refusing =
             |when: &Value| clauses(json!([{"id": "A", "intent": "pay", "effect": "refuse", "when": when}]));
-        assert_eq!(clauses_within(&allowing(&inner), &allowing(&outer)), follows, "allowing {inner} {outer}");
-        assert_eq!(clauses_within(&refusing(&outer), &refusing(&inner)), follows, "refusing {inner} {outer}");
+        assert_eq!(clauses_within(&allowing(inner), &allowing(outer)), *follows, "allowing {inner} {outer}");
+        assert_eq!(clauses_within(&refusing(outer), &refusing(inner)), *follows, "refusing {inner} {outer}");
     }
 }
 

@@ -283,10 +283,7 @@ impl World<'_> {
             }
             "contains" => {
                 let plain = |text: &str| {
-                    text.to_lowercase()
-                        .chars()
-                        .filter(|letter| letter.is_ascii_alphanumeric())
-                        .collect::<String>()
+                    text.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect::<String>()
                 };
                 let protected = tests["not_in"].as_array().unwrap();
                 let is_free = |text: &String| {

@@ -7,7 +7,7 @@ use crate::actions::request::described_again;
 use crate::app::App;
 use crate::domain::{Amount, Country, Currency, DecisionId, ExternalName, FactsFrom, Label, TenantSlug};
 use crate::engine::{Action, Clause, Described, MandateDocument, PolicyDocument};
-use crate::http::{Problem, opened, status_at};
+use crate::http::{Problem, opened};
 use crate::storage::agent::Agent;
 use crate::storage::approval::Noted;
 use crate::storage::credential::Credential;
@@ -60,9 +60,10 @@ fn find(connection: &mut AnyConnection, slug: &TenantSlug, decision: Decision) -
         Some(id) => principal::find(connection, slug, id)?.map(|person| person.name),
         None => None,
     };
-    let given = match decision.takes_others() {
-        true => approval::of_decisions(connection, slug, [decision.id])?.remove(&decision.id),
-        false => None,
+    let given = if decision.takes_others() {
+        approval::of_decisions(connection, slug, [decision.id])?.remove(&decision.id)
+    } else {
+        None
     };
     let used = match decision.used_index {
         Some(index) => receipt::find(connection, slug, index)?,
@@ -107,7 +108,7 @@ pub(super) async fn page(
     let output = document(stored.map(|stored| stored.output.as_str()));
     let content = document(stored.and_then(|stored| stored.content.as_deref()));
     let decision = &found.decision;
-    let status = status_at(decision, visit.now);
+    let status = decision.status_at(visit.now);
     let (reason, clauses) = match decision.kind {
         DecisionKind::Action => {
             let reason = output.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();

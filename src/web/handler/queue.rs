@@ -5,7 +5,7 @@ use super::reply::{html, read, see_other};
 use super::visit::Visit;
 use crate::app::App;
 use crate::domain::{AgentId, DecisionId, PrincipalId, Roles, TenantSlug};
-use crate::http::{Problem, Query, status_at};
+use crate::http::{Problem, Query};
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus};
 use crate::storage::queue::{self, Part, Whose};
 use crate::storage::{AnyConnection, StoreError, agent, principal, receipt};
@@ -51,7 +51,7 @@ async fn page(app: &App, visit: &Visit, cursor: Option<String>) -> Result<QueueP
     let ended = ended
         .into_iter()
         .filter_map(|line| {
-            let status = status_at(&line.decision, visit.now);
+            let status = line.decision.status_at(visit.now);
             (status != DecisionStatus::Open).then(|| EndedRow {
                 id: line.decision.id.to_string(),
                 agent: display::line(&line.agent),

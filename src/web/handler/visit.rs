@@ -78,7 +78,7 @@ impl Visit {
         let (tenant, open, given) = app
             .read(move |connection| {
                 let mut open = queue::open(connection, &slug, id, roles)?;
-                open.retain(|found| http::status_at(found, now) == DecisionStatus::Open);
+                open.retain(|found| found.status_at(now) == DecisionStatus::Open);
                 let shared = open.iter().filter(|found| found.takes_others()).map(|found| found.id);
                 let given = approval::of_decisions(connection, &slug, shared)?;
                 Ok((tenant::find(connection, &slug)?, open, given))
