@@ -15,13 +15,12 @@ use unicode_normalization::UnicodeNormalization;
 /// Beside those of browsers they are the ones registered for opening something by a name or number alone: mail and
 /// messages, calls, payments, places, files of others, and programs on the reader's machine.
 #[rustfmt::skip]
-const OPENING: [&str; 64] = [
-    "about", "acap", "aim", "apt", "bitcoin", "bitcoincash", "blob", "callto", "cid", "data", "dav", "dns", "ed2k",
-    "ethereum", "facetime", "facetime-audio", "fax", "feed", "file", "filesystem", "ftp", "geo", "gtalk", "http",
-    "https", "im", "imap", "intent", "itms", "itms-apps", "jabber", "jar", "javascript", "lightning", "litecoin",
-    "livescript", "magnet", "mailto", "maps", "market", "matrix", "mid", "mms", "mmst", "monero", "msteams", "news",
-    "payto", "pres", "sip", "sips", "skype", "sms", "smsto", "spotify", "steam", "tel", "upi", "vbscript",
-    "view-source", "webcal", "whatsapp", "xmpp", "ymsgr",
+const OPENING: [&str; 41] = [
+    "bitcoin", "bitcoincash", "blob", "callto", "data", "ed2k", "ethereum", "facetime", "facetime-audio",
+    "ftp", "geo", "http", "https", "imap", "itms", "itms-apps", "jabber", "javascript", "lightning",
+    "litecoin", "livescript", "magnet", "mailto", "maps", "market", "monero", "msteams", "payto", "sip",
+    "sips", "skype", "sms", "smsto", "spotify", "tel", "upi", "vbscript", "view-source", "webcal", "whatsapp",
+    "xmpp",
 ];
 /// Schemes whose text runs, blanks or not.
 const RUNNING: [&str; 3] = ["javascript", "livescript", "vbscript"];

@@ -84,7 +84,8 @@ fn counterparties_are_known_by_the_host_they_are_reached_at() {
             within(),
             to(json!("ann@example.com@evil.test")),
             Value::Null,
-            false,
+            // Nobody can tell where it leads, so it may lead there.
+            true,
             "the counterparty is outside the domains allowed",
         ),
         (
@@ -175,6 +176,27 @@ fn an_argument_passes_its_tests() {
         (at(json!({"in": ["a", "b"]})), given(json!([])), Value::Null, false, &outside("in")),
         (at(json!({"not_in": ["a"]})), given(json!(["b", null])), Value::Null, true, &outside("not_in")),
         (at(json!({"domain": ["example.com"]})), given(json!("ann@example.com")), Value::Null, true, ""),
+        (
+            at(json!({"domain": ["evil.test"]})),
+            given(json!("Ann <ann@evil.test>")),
+            Value::Null,
+            true,
+            &outside("domain"),
+        ),
+        (
+            at(json!({"domain": ["evil.test"]})),
+            given(json!("ann@evil.test.")),
+            Value::Null,
+            true,
+            &outside("domain"),
+        ),
+        (
+            at(json!({"domain": ["evil.test"]})),
+            given(json!("order:4412")),
+            Value::Null,
+            false,
+            &outside("domain"),
+        ),
         (at(json!({"prefix": "INV-"})), given(json!("inv-1")), Value::Null, false, &outside("prefix")),
         (
             at(json!({"matches": "INV-[0-9]+"})),
@@ -370,8 +392,8 @@ fn links_lead_where_the_clause_says() {
         (when(), text("see https://example.com/a and help.example.com."), Value::Null, true, ""),
         (when(), text("no link here"), Value::Null, false, ""),
         (when(), text("https://example.com and https://evil.test"), Value::Null, true, outside),
-        (when(), text("https://example.com@evil.test"), Value::Null, false, outside),
-        (when(), text("data:text/html,x"), Value::Null, false, outside),
+        (when(), text("https://example.com@evil.test"), Value::Null, true, outside),
+        (when(), text("data:text/html,x"), Value::Null, true, outside),
         (when(), json!({"arguments": {"https://evil.test": 1}}), Value::Null, false, outside),
         (when(), json!({}), Value::Null, false, "no arguments are given"),
     ]);

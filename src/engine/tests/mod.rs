@@ -15,6 +15,7 @@ mod explanations;
 mod generate;
 mod laws;
 mod ledger;
+mod limit_laws;
 mod limits;
 mod links;
 mod naive;

@@ -34,7 +34,8 @@ fn reached(text: &str) -> Option<&'static str> {
 
 /// Whether a name leads into the domains; for a refusal also where nobody can tell where it leads.
 fn leads(text: &str, domains: &Value, each: bool) -> bool {
-    let unclear = REACHED.iter().any(|(name, host)| *name == text && *host == "-");
+    let unclear = REACHED.iter().any(|(name, host)| *name == text && *host == "-")
+        || TEXTS.iter().any(|(known, links)| *known == text && !links.is_empty());
     reached(text).is_some_and(|host| is_within(host, domains)) || (unclear && !each)
 }
 
