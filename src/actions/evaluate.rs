@@ -130,11 +130,9 @@ fn admit(books: &mut Books<'_>, call: &Call) -> Result<Arc<Standing>, Error> {
 
 /// The facts to decide on: derived from the arguments wherever the catalogue knows the intent.
 fn facts(standing: &Standing, call: &Call) -> Result<Action, Error> {
-    let Some(entry) = standing.catalogue.catalogue.get(&call.described.intent) else {
-        return Ok(request::action(&call.described, call.enforcement_point));
-    };
-    let action = engine::derive(entry, &call.described)?;
-    if entry.irreversible && call.key.is_none() {
+    let entry = standing.catalogue.catalogue.get(&call.described.intent);
+    let action = request::action(entry, &call.described, call.enforcement_point)?;
+    if entry.is_some_and(|entry| entry.irreversible) && call.key.is_none() {
         return Err(Malformed::whole(format!(
             "`{}` cannot be taken back: send an Idempotency-Key header",
             call.described.intent

@@ -351,11 +351,8 @@ fn look_over(
 
 /// The facts of a call, read as the catalogue of today says; `None` if it does not take the arguments.
 fn action(standing: &Standing, recorded: &Recorded) -> Option<Action> {
-    let Recorded { described, enforcement_point, .. } = recorded;
-    match standing.catalogue.catalogue.get(&described.intent) {
-        None => Some(request::action(described, *enforcement_point)),
-        Some(entry) => engine::derive(entry, described).ok(),
-    }
+    let entry = standing.catalogue.catalogue.get(&recorded.described.intent);
+    request::action(entry, &recorded.described, recorded.enforcement_point).ok()
 }
 
 /// Whether no document decided: an approval that was not good, or an agent that asked too much.

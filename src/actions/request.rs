@@ -2,8 +2,8 @@
 
 use super::recording::Content;
 use crate::crypto::{AuthKey, hmac_sha256};
-use crate::domain::{EnforcementPointId, ExternalName, FactsFrom, Hash};
-use crate::engine::{Action, Described, read_attested_request};
+use crate::domain::{EnforcementPointId, ExternalName, FactsFrom, Hash, Malformed};
+use crate::engine::{self, Action, CatalogueEntry, Described, read_attested_request};
 use crate::evidence::canonical;
 use serde_json::{Map, Value, json};
 
@@ -47,10 +47,21 @@ pub(super) fn document(described: &Described, content: &mut Content) -> Value {
     Value::Object(members)
 }
 
-/// The facts of an intent that the catalogue does not know: an enforcement point's word counts for more than an agent's.
-pub(super) fn action(described: &Described, point: Option<EnforcementPointId>) -> Action {
+/// The facts to decide on: derived from the arguments where the catalogue has an entry for the intent; otherwise as they
+/// are described, where an enforcement point's word counts for more than an agent's.
+///
+/// # Errors
+/// Those of [`engine::derive`].
+pub(super) fn action(
+    entry: Option<&CatalogueEntry>,
+    described: &Described,
+    point: Option<EnforcementPointId>,
+) -> Result<Action, Malformed> {
+    if let Some(entry) = entry {
+        return engine::derive(entry, described);
+    }
     let facts_from = if point.is_some() { FactsFrom::Attested } else { FactsFrom::Described };
-    Action { facts_from, ..Action::described(described) }
+    Ok(Action { facts_from, ..Action::described(described) })
 }
 
 /// The enforcement point that asked, from the input document of a receipt.

@@ -7,7 +7,7 @@ use super::request::{self, described_again};
 use crate::committer::{Books, Draft, Life};
 use crate::domain::{Chain, CredentialId, Intent, PrincipalId, Scopes};
 use crate::engine::step::{self, AfterChange};
-use crate::engine::{self, Approvals, Verdict};
+use crate::engine::{Approvals, Verdict};
 use crate::evidence::receipt::Kind;
 use crate::storage::approval;
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Turn};
@@ -37,12 +37,9 @@ pub(super) fn reconsider(books: &mut Books<'_>, decision: &Decision) -> Result<R
     let Some(described) = described_again(&input, content.as_ref()) else {
         return Ok(Reconsidered::Gone("its content was erased"));
     };
-    let action = match standing.catalogue.catalogue.get(&described.intent) {
-        None => request::action(&described, request::enforcement_point(&input)),
-        Some(entry) => match engine::derive(entry, &described) {
-            Ok(action) => action,
-            Err(_) => return Ok(Reconsidered::Gone("the catalogue no longer accepts its arguments")),
-        },
+    let entry = standing.catalogue.catalogue.get(&described.intent);
+    let Ok(action) = request::action(entry, &described, request::enforcement_point(&input)) else {
+        return Ok(Reconsidered::Gone("the catalogue no longer accepts its arguments"));
     };
     let carried = input.get("scopes").and_then(Value::as_array).map(|names| {
         names.iter().filter_map(Value::as_str).filter_map(|name| name.parse().ok()).collect::<Scopes>()

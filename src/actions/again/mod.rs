@@ -162,10 +162,8 @@ impl Again {
         };
         let unnamed = |what: &str| Undecidable::Incomplete(format!("it names no {what}"));
         let catalogue = version(body.catalogue_version, "catalogue")?;
-        let action = match self.documents.entry(connection, &described.intent, catalogue)? {
-            None => Ok(request::action(described, recorded.enforcement_point)),
-            Some(entry) => engine::derive(&entry, described),
-        };
+        let entry = self.documents.entry(connection, &described.intent, catalogue)?;
+        let action = request::action(entry.as_deref(), described, recorded.enforcement_point);
         let policy = self.documents.policy(connection, version(body.policy_version, "policy")?)?;
         let action = engine::check_labels(&policy, described).and(action);
         let principal = body.principal.ok_or_else(|| unnamed("principal"))?;
