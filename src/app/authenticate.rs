@@ -262,13 +262,11 @@ fn live_credential(
     let life = Life::of(&agent, ancestry.iter(), clock::now());
     let carried = ancestry.iter().fold(presented.scopes, |scopes, one| scopes.intersection(one.scopes));
     let mandate = storage::mandate::live(connection, tenant, credential.principal)?;
-    let document = mandate
-        .and_then(|mandate| serde_json::from_str(&mandate.document).ok())
-        .and_then(|value| MandateDocument::read(&value).ok())
-        .ok_or_else(|| StoreError::Corrupt {
-            place: "mandates.document",
-            detail: credential.principal.to_string(),
-        })?;
+    let mandate = mandate.ok_or_else(|| {
+        let detail = format!("{} has none", credential.principal);
+        StoreError::Corrupt { place: "mandates", detail }
+    })?;
+    let document = storage::read_document("mandates.document", &mandate.document, MandateDocument::read)?;
     Ok(Some(Found { credential, life, scopes: effective_scopes(carried, &document) }))
 }
 

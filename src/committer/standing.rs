@@ -4,7 +4,7 @@ use crate::domain::{CredentialId, ExternalName, Intent, PrincipalId, Scopes, Ten
 use crate::engine::{
     self, Catalogue, CredentialClauses, CredentialTerms, MandateDocument, PolicyDocument, Used,
 };
-use crate::storage::{self, AnyConnection, StoreError, agent::Agent, credential::Credential};
+use crate::storage::{self, AnyConnection, StoreError, agent::Agent, credential::Credential, read_document};
 use chrono_tz::Tz;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -303,14 +303,4 @@ impl StandingCache {
         self.known.insert(principal, known.clone());
         Ok(known)
     }
-}
-
-fn read_document<T>(
-    place: &'static str,
-    text: &str,
-    read: impl FnOnce(&serde_json::Value) -> Result<T, crate::domain::Malformed>,
-) -> Result<T, StoreError> {
-    let value = serde_json::from_str(text)
-        .map_err(|error| StoreError::Corrupt { place, detail: error.to_string() })?;
-    read(&value).map_err(|malformed| StoreError::Corrupt { place, detail: malformed.to_string() })
 }

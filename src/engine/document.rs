@@ -235,6 +235,15 @@ pub enum Effect {
 }
 
 impl Effect {
+    /// The word for it in documents and answers.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow { .. } => "allow",
+            Self::Escalate => "escalate",
+            Self::Refuse => "refuse",
+        }
+    }
+
     /// What the clause does, as a verb in sentences.
     pub(super) const fn does(self) -> &'static str {
         match self {

@@ -114,16 +114,10 @@ pub(super) fn clause(clause: &Clause) -> Value {
         put(&mut object, "title", json!(title));
     }
     put(&mut object, "intent", json!(clause.intent.to_string()));
-    let effect = match clause.effect {
-        Effect::Allow { otherwise: Otherwise::Escalate } => "allow",
-        Effect::Allow { otherwise: Otherwise::Refuse } => {
-            put(&mut object, "otherwise", json!("refuse"));
-            "allow"
-        }
-        Effect::Escalate => "escalate",
-        Effect::Refuse => "refuse",
-    };
-    put(&mut object, "effect", json!(effect));
+    if clause.effect == (Effect::Allow { otherwise: Otherwise::Refuse }) {
+        put(&mut object, "otherwise", json!("refuse"));
+    }
+    put(&mut object, "effect", json!(clause.effect.as_str()));
     if !clause.when.is_empty() {
         put(&mut object, "when", conditions(&clause.when));
     }

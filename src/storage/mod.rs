@@ -38,4 +38,5 @@ pub use database::{AnyConnection, Database, Readers, move_write_ahead_log};
 pub use directory::DataDirectory;
 pub use error::StoreError;
 pub use migration::migrate;
+pub use read::read_document;
 pub use transaction::{Transaction, savepoint};

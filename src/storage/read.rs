@@ -1,8 +1,23 @@
 //! From stored text and numbers back to typed values; what does not fit is a corrupt row, never a default.
 
 use super::StoreError;
-use crate::domain::{Hash, Timestamp};
+use crate::domain::{Hash, Malformed, Timestamp};
+use serde_json::Value;
 use std::{fmt::Display, str::FromStr};
+
+/// A stored document, read as it was when it was written.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] at `place` where it can no longer be read.
+pub fn read_document<T>(
+    place: &'static str,
+    text: &str,
+    read: impl FnOnce(&Value) -> Result<T, Malformed>,
+) -> Result<T, StoreError> {
+    let corrupt = |detail: String| StoreError::Corrupt { place, detail };
+    let value = serde_json::from_str(text).map_err(|error| corrupt(error.to_string()))?;
+    read(&value).map_err(|malformed| corrupt(malformed.to_string()))
+}
 
 pub(super) fn text<T: FromStr<Err: Display>>(place: &'static str, stored: &str) -> Result<T, StoreError> {
     stored.parse().map_err(|error: T::Err| StoreError::Corrupt { place, detail: error.to_string() })

@@ -1,10 +1,9 @@
 //! The versions of documents that receipts name, each read once.
 
 use super::{NotAgain, Undecidable};
-use crate::domain::{Country, CredentialId, Intent, Malformed, PrincipalId, TenantSlug};
+use crate::domain::{Country, CredentialId, Intent, PrincipalId, TenantSlug};
 use crate::engine::{CatalogueEntry, CredentialClauses, MandateDocument, PolicyDocument};
-use crate::storage::{self, AnyConnection, StoreError};
-use serde_json::Value;
+use crate::storage::{self, AnyConnection, read_document};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -52,7 +51,7 @@ impl Documents {
         kept(&mut self.mandates, (principal, version), || {
             let found = storage::mandate::find(connection, &self.tenant, principal, version)?;
             let found = found.ok_or_else(|| missing(&format!("version {version} of the mandate")))?;
-            Ok(Arc::new(read("mandates.document", &found.document, MandateDocument::read)?))
+            Ok(Arc::new(read_document("mandates.document", &found.document, MandateDocument::read)?))
         })
     }
 
@@ -64,7 +63,7 @@ impl Documents {
         kept(&mut self.policies, version, || {
             let found = storage::policy::find(connection, &self.tenant, version)?;
             let found = found.ok_or_else(|| missing(&format!("version {version} of the policy")))?;
-            Ok(Arc::new(read("policies.document", &found.document, PolicyDocument::read)?))
+            Ok(Arc::new(read_document("policies.document", &found.document, PolicyDocument::read)?))
         })
     }
 
@@ -77,7 +76,8 @@ impl Documents {
     ) -> Result<Option<Arc<CatalogueEntry>>, NotAgain> {
         kept(&mut self.entries, (intent.clone(), version), || {
             let found = storage::catalogue::at_version(connection, &self.tenant, intent, version)?;
-            let entry = found.map(|found| read("catalogue.document", &found.document, CatalogueEntry::read));
+            let entry =
+                found.map(|found| read_document("catalogue.document", &found.document, CatalogueEntry::read));
             Ok(entry.transpose()?.map(Arc::new))
         })
     }
@@ -98,7 +98,7 @@ impl Documents {
                     country = found.country;
                 }
                 if let Some(text) = &found.clauses {
-                    clauses.push((one, read("credentials.clauses", text, CredentialClauses::read)?));
+                    clauses.push((one, read_document("credentials.clauses", text, CredentialClauses::read)?));
                 }
                 next = found.parent;
             }
@@ -126,14 +126,4 @@ fn kept<K: Hash + Eq, V: Clone>(
     }
     kept.insert(key, value.clone());
     Ok(value)
-}
-
-fn read<T>(
-    place: &'static str,
-    text: &str,
-    read: impl FnOnce(&Value) -> Result<T, Malformed>,
-) -> Result<T, StoreError> {
-    let corrupt = |detail: String| StoreError::Corrupt { place, detail };
-    let value = serde_json::from_str(text).map_err(|error| corrupt(error.to_string()))?;
-    read(&value).map_err(|malformed| corrupt(malformed.to_string()))
 }

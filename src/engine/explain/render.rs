@@ -4,7 +4,6 @@ use super::clause::{ClauseComesTo, ClauseStep, LimitStep, Look, Met, Tested};
 use super::words;
 use super::{ComesTo, Explanation, Step, Subject};
 use crate::domain::Outcome;
-use crate::engine::document::Effect;
 use crate::engine::reason::{Finding, Source};
 use serde_json::{Map, Value, json};
 
@@ -204,7 +203,7 @@ impl ClauseStep {
         let mut object = Map::new();
         let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
         put("clause", json!(self.id.as_str()));
-        put("effect", json!(effect(self.effect)));
+        put("effect", json!(self.effect.as_str()));
         if is_shown {
             if let Some(title) = &self.title {
                 put("title", json!(title));
@@ -229,15 +228,6 @@ impl ClauseStep {
         };
         put("comes_to", json!(word));
         Value::Object(object)
-    }
-}
-
-/// The word for what a clause does.
-pub(super) const fn effect(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Allow { .. } => "allow",
-        Effect::Escalate => "escalate",
-        Effect::Refuse => "refuse",
     }
 }
 

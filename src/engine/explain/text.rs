@@ -1,7 +1,6 @@
 //! An explanation for people: one line a finding, indented below what it is part of.
 
 use super::clause::{ClauseComesTo, ClauseStep, LimitStep, Look, Met, Tested};
-use super::render::effect;
 use super::words;
 use super::{ComesTo, Explanation, Step, Subject};
 use crate::engine::reason::Reason;
@@ -99,7 +98,7 @@ impl Step {
 impl ClauseStep {
     fn lines(&self, lines: &mut Vec<String>) {
         let title = self.title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
-        lines.push(format!("  {} {}{title}: {}", self.id, effect(self.effect), self.in_words()));
+        lines.push(format!("  {} {}{title}: {}", self.id, self.effect.as_str(), self.in_words()));
         lines.extend(self.conditions.iter().map(|tested| format!("    {}", tested.line())));
         for limit in &self.limits {
             limit.lines(lines);

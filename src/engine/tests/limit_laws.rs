@@ -80,7 +80,7 @@ fn versions() -> impl Strategy<Value = (Vec<Value>, Vec<Value>)> {
             match how {
                 0 => {
                     new[place]["limits"] =
-                        other.get("limits").cloned().unwrap_or(json!([{"count": 1, "per": "day"}]))
+                        other.get("limits").cloned().unwrap_or(json!([{"count": 1, "per": "day"}]));
                 }
                 1 => lower(&mut new[place]),
                 2 => drop(new.remove(place)),

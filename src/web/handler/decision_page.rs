@@ -5,7 +5,9 @@ use super::queue::{FLOOD, UNKNOWN, own, shown};
 use super::visit::Visit;
 use crate::actions::request::described_again;
 use crate::app::App;
-use crate::domain::{Amount, Country, Currency, DecisionId, ExternalName, FactsFrom, Label, TenantSlug};
+use crate::domain::{
+    Amount, Country, Currency, DecisionId, ExternalName, FactsFrom, Label, TenantSlug, Timestamp,
+};
 use crate::engine::{Action, Clause, Described, MandateDocument, PolicyDocument};
 use crate::http::{Problem, opened};
 use crate::storage::agent::Agent;
@@ -117,19 +119,7 @@ pub(super) async fn page(
         DecisionKind::Effect => (UNKNOWN.to_owned(), Vec::new()),
         DecisionKind::Attention => (FLOOD.to_owned(), Vec::new()),
     };
-    let (stage, ends) = match status {
-        DecisionStatus::Open => match decision.kind {
-            DecisionKind::Action => (Stage::Approve, Some(decision.expires_at)),
-            DecisionKind::Effect => (Stage::Resolve, None),
-            DecisionKind::Attention => (Stage::Close, Some(decision.expires_at)),
-        },
-        DecisionStatus::Approved => (Stage::Closed, decision.approved_until),
-        DecisionStatus::Declined
-        | DecisionStatus::Expired
-        | DecisionStatus::Withdrawn
-        | DecisionStatus::Used
-        | DecisionStatus::Resolved => (Stage::Closed, None),
-    };
+    let (stage, ends) = stage(decision, status);
     let label = |label: Option<&Label>| display::line(label.map_or("", Label::as_str));
     let is_own = decision.principal == visit.person.id;
     let obligations = output.get("obligations").and_then(Value::as_array).into_iter().flatten();
@@ -162,6 +152,23 @@ pub(super) async fn page(
         stage,
         history: history(visit, &found, status),
     })
+}
+
+/// What can be done with a decision that stands there, and until when.
+fn stage(decision: &Decision, status: DecisionStatus) -> (Stage, Option<Timestamp>) {
+    match status {
+        DecisionStatus::Open => match decision.kind {
+            DecisionKind::Action => (Stage::Approve, Some(decision.expires_at)),
+            DecisionKind::Effect => (Stage::Resolve, None),
+            DecisionKind::Attention => (Stage::Close, Some(decision.expires_at)),
+        },
+        DecisionStatus::Approved => (Stage::Closed, decision.approved_until),
+        DecisionStatus::Declined
+        | DecisionStatus::Expired
+        | DecisionStatus::Withdrawn
+        | DecisionStatus::Used
+        | DecisionStatus::Resolved => (Stage::Closed, None),
+    }
 }
 
 /// The clauses that the answer names, with their titles where the mandate or policy of that time has them.

@@ -159,8 +159,8 @@ fn lines(
 pub(super) const UNKNOWN: &str = "it was allowed, and whoever carried it out could not say how it ended";
 
 /// What an item says that an agent is told no for asking too much.
-pub(super) const FLOOD: &str =
-    "it asks for more decisions than one agent may, so what else it asks for is refused for now";
+pub(super) const FLOOD: &str = "it asks for more decisions than one agent may, so what else it asks for is refused until \
+                                some are decided or an hour has passed";
 
 /// What a call moves, by its facts where the gate has them from elsewhere than the description.
 fn amount(input: &Value) -> Option<String> {

@@ -69,7 +69,9 @@ pub fn sentence(clause: &Clause) -> ClauseSentence {
         title: clause.title.as_ref().map(Label::as_str).map(display::line),
         verb,
         intent: clause.intent.to_string(),
-        conditions: clause.when.iter().map(|condition| display::line(&half_sentence(condition))).collect(),
+        conditions: (clause.when.iter())
+            .map(|condition| display::line(&half_sentence(condition, clause.is_allowance())))
+            .collect(),
         limits: clause.limits.iter().map(bounds::limit).collect(),
         otherwise: otherwise.filter(|_| !clause.is_unconditional()),
         people: clause.approvals.as_ref().map(bounds::people),

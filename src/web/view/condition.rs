@@ -6,8 +6,9 @@ use crate::engine::{
 };
 use std::fmt::Display;
 
-/// The condition in words, to stand behind “when”.
-pub(super) fn half_sentence(condition: &Condition) -> String {
+/// The condition in words, to stand behind “when” in a clause that allows, or in another: an allowance needs every link to
+/// lead there, a refusal acts on one.
+pub(super) fn half_sentence(condition: &Condition, allows: bool) -> String {
     match condition {
         Condition::Amount(AmountTest::AtMost(amount)) => format!("the amount is at most {amount}"),
         Condition::Amount(AmountTest::AtLeast(amount)) => format!("the amount is at least {amount}"),
@@ -49,7 +50,8 @@ pub(super) fn half_sentence(condition: &Condition) -> String {
             format!("the label “{label}” is at least “{level}”")
         }
         Condition::Hours(hours) => format!("it is {hours}"),
-        Condition::Links(set) => format!("every link leads to {}", domains(set)),
+        Condition::Links(set) if allows => format!("every link leads to {}", domains(set)),
+        Condition::Links(set) => format!("a link may lead to {}", domains(set)),
         Condition::Contains(literals) => {
             format!("the arguments do not contain {}", quoted(literals.iter().map(Literal::as_str)))
         }
@@ -160,7 +162,15 @@ mod tests {
         ] {
             let clauses = json!([{"id": "A", "intent": "pay", "effect": "allow", "when": when}]);
             let clauses = CredentialClauses::read(&clauses).unwrap();
-            assert_eq!(half_sentence(&clauses.0[0].when[0]), said);
+            assert_eq!(half_sentence(&clauses.0[0].when[0], true), said);
         }
+    }
+
+    #[test]
+    fn one_link_is_enough_for_a_refusal() {
+        let clauses = json!([{"id": "A", "intent": "mail.send", "effect": "refuse",
+            "when": {"links": {"domain": ["example.com"]}}}]);
+        let clauses = CredentialClauses::read(&clauses).unwrap();
+        assert_eq!(half_sentence(&clauses.0[0].when[0], false), "a link may lead to example.com");
     }
 }

@@ -70,7 +70,8 @@ impl DraftCheck {
         super::mandate::change_tone(self.change)
     }
 
+    /// How many of the changes are listed.
     pub(super) fn shown(&self) -> u64 {
-        self.rows.iter().map(|_| 1).sum()
+        u64::try_from(self.rows.len()).unwrap_or(u64::MAX)
     }
 }
