@@ -115,7 +115,7 @@ impl fmt::Display for Finding {
             write!(f, "allowed by clause `{clause}` of the {source}")
         } else if self.reason == Reason::Forbidden {
             write!(f, "forbidden by clause `{clause}` of the {source}")
-        } else if self.reason == Reason::AsksAPerson {
+        } else if matches!(self.reason, Reason::AsksAPerson | Reason::Obliged(_)) {
             write!(f, "clause `{clause}` of the {source} asks for a person's yes")
         } else {
             self.reason.fmt(f)

@@ -253,9 +253,9 @@ pub fn is_enough(asked_for: &BTreeSet<Approvals>, asked: &Asked) -> bool {
     more(asked_for, asked) == 0
 }
 
-/// How many more people's yes is needed at least.
+/// How many more people's yes is needed, where nobody counts for two of the requirements.
 pub fn more(asked_for: &BTreeSet<Approvals>, asked: &Asked) -> usize {
-    asked_for.iter().map(|approvals| missing(approvals, asked)).max().unwrap_or(0)
+    asked_for.iter().map(|approvals| missing(approvals, asked)).sum()
 }
 
 /// How many more people one requirement takes.
