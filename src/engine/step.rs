@@ -283,9 +283,9 @@ pub fn counts(approvals: &Approvals, principal: PrincipalId, person: PrincipalId
 pub enum Yes {
     /// It is the last one needed: the decision is approved.
     Completes,
-    /// It counts, and so many more people's are needed at least.
+    /// It counts, and others are still needed.
     Counts {
-        /// How many.
+        /// How many, as [`more`] counts them.
         more: usize,
     },
     /// Theirs does not count here.

@@ -72,12 +72,12 @@ impl People {
         }
     }
 
-    /// How many are needed now, at least.
+    /// How many are needed now, where nobody counts for two of the requirements.
     pub fn more(&self) -> usize {
         let counts = self.needed.iter().map(|needed| match needed {
             Needed::Owner => 1,
             Needed::Holders { count, .. } => *count,
         });
-        counts.max().unwrap_or(0)
+        counts.sum()
     }
 }
