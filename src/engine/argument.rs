@@ -12,6 +12,10 @@ use std::{collections::BTreeSet, fmt, str::FromStr, sync::Arc};
 const LONGEST_PATTERN_BYTES: usize = 256;
 const LARGEST_PATTERN_BYTES: usize = 64 * 1024;
 const LARGEST_SEARCH_BYTES: usize = 256 * 1024;
+/// What a pattern of up to so many bytes costs a character.
+const WEIGHTS: [(usize, usize); 2] = [(4 * 1024, 16), (16 * 1024, 64)];
+/// What one beyond those costs.
+const HEAVIEST: usize = 256;
 
 /// A text, a number or a truth value: what values are compared with. Numbers are compared exactly and are never
 /// equal to a text.
@@ -68,6 +72,9 @@ impl Scalar {
 pub struct Pattern {
     text: Arc<str>,
     regex: Regex,
+    /// What one character of a text costs it at worst: the search falls back to following every state of the
+    /// pattern where its cache does not hold what the text makes of it.
+    weight: usize,
 }
 
 impl Pattern {
@@ -102,21 +109,23 @@ impl FromStr for Pattern {
                 text.len()
             ));
         }
-        let compile = |text: &str| {
-            RegexBuilder::new(text)
-                .size_limit(LARGEST_PATTERN_BYTES)
-                .dfa_size_limit(LARGEST_SEARCH_BYTES)
-                .build()
-                .map_err(|error| {
+        let sized = |text: &str, bytes: usize| {
+            RegexBuilder::new(text).size_limit(bytes).dfa_size_limit(LARGEST_SEARCH_BYTES).build().map_err(
+                |error| {
                     let said = error.to_string();
                     let last =
                         said.lines().last().unwrap_or_default().trim_start_matches("error: ").to_lowercase();
                     format!("`{}` is not a pattern that can be matched: {last}", shown())
-                })
+                },
+            )
         };
         // By itself first: `a)|(b` is a pattern only once something is put around it.
+        let compile = |text: &str| sized(text, LARGEST_PATTERN_BYTES);
         compile(text)?;
-        Ok(Self { text: text.into(), regex: compile(&format!(r"\A(?:{text})\z"))? })
+        let whole = format!(r"\A(?:{text})\z");
+        let regex = compile(&whole)?;
+        let weight = WEIGHTS.into_iter().find(|(bytes, _)| sized(&whole, *bytes).is_ok());
+        Ok(Self { text: text.into(), regex, weight: weight.map_or(HEAVIEST, |(_, weight)| weight) })
     }
 }
 
@@ -163,6 +172,33 @@ impl ArgumentTest {
             Self::Exists(_) => "exists",
             Self::Each(_) => "each",
         }
+    }
+
+    /// What putting a value to this test costs, in comparisons of a character or so.
+    pub(super) fn cost(&self, value: Option<&Value>) -> usize {
+        const SCALAR: usize = 8;
+        const HOST: usize = 64;
+        let Some(value) = value else { return SCALAR };
+        if let (Self::Each(tests), Value::Array(items)) = (self, value) {
+            let of_item =
+                |item| tests.iter().map(|test| test.cost(Some(item))).fold(0, usize::saturating_add);
+            return items.iter().map(of_item).fold(SCALAR, usize::saturating_add);
+        }
+        let entries = entries(value);
+        let length: usize = entries.iter().filter_map(|entry| entry.as_str()).map(str::len).sum();
+        let (each, character) = match self {
+            Self::Domain(_) => (HOST, 1),
+            Self::Matches(pattern) => (SCALAR, pattern.weight),
+            Self::Equals(_)
+            | Self::In(_)
+            | Self::NotIn(_)
+            | Self::AtMost(_)
+            | Self::AtLeast(_)
+            | Self::Prefix(_)
+            | Self::Exists(_)
+            | Self::Each(_) => (SCALAR, 1),
+        };
+        entries.len().saturating_mul(each).saturating_add(length.saturating_mul(character))
     }
 
     /// Whether a value passes; null is none.

@@ -13,7 +13,7 @@ use super::document::{
 use super::implies::{Known, PremiseIn, implies};
 use super::limit::{Limit, no_wider as no_more_room};
 use super::terms::Terms;
-use crate::domain::{IntentPattern, Outcome, Scope};
+use crate::domain::{ExternalName, IntentPattern, Outcome, Scope};
 use std::collections::BTreeSet;
 
 /// What a new version does to what the old one let through.
@@ -97,6 +97,7 @@ fn mandate_no_wider(a: &MandateDocument, b: &MandateDocument) -> bool {
     a.scopes.is_subset_of(b.scopes)
         && valid_within(a.valid, b.valid)
         && known_within(&a.counterparties, &b.counterparties)
+        && (stopped || same_counterparties(&a.counterparties, &b.counterparties))
         && (stopped || domains_within(&a.domains, &b.domains, known))
         && (stopped || no_wider(Terms::mandate(a), Terms::mandate(b), known))
 }
@@ -137,6 +138,19 @@ fn domains_within(a: &[Domain], b: &[Domain], known: Known) -> bool {
 fn clauses_for(policy: &PolicyDocument, applies: Option<Applies>) -> &[Clause] {
     let set = policy.rule_sets.iter().find(|set| Some(set.applies) == applies);
     set.map_or(&[], |set| &set.clauses)
+}
+
+/// Whether every name that either version lists means the same counterparty in both: under another id the limits of
+/// `each` counterparty would begin anew, also those of credentials.
+fn same_counterparties(a: &[KnownCounterparty], b: &[KnownCounterparty]) -> bool {
+    let names = a.iter().chain(b).flat_map(|listed| listed.aliases.iter().chain([&listed.id]));
+    let mut names = names.collect::<BTreeSet<_>>().into_iter();
+    names.all(|name| canonical(a, name) == canonical(b, name))
+}
+
+/// The name under which a counterparty is listed, or its own.
+pub(super) fn canonical<'a>(listed: &'a [KnownCounterparty], name: &'a ExternalName) -> &'a ExternalName {
+    listed.iter().find(|listed| listed.is_called(name)).map_or(name, |listed| &listed.id)
 }
 
 /// Whether everything `inner` knows is known to `outer`, up to no lower an amount.

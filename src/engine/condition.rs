@@ -20,7 +20,7 @@ use crate::domain::{Amount, Country, ExternalName, PrincipalId, Timestamp};
 use chrono_tz::Tz;
 use serde_json::{Map, Value};
 use std::{
-    cell::OnceCell,
+    cell::{Cell, OnceCell},
     collections::{BTreeSet, HashSet},
     hash::BuildHasher,
 };
@@ -70,7 +70,15 @@ pub(super) struct Facts<'a> {
     links: OnceCell<Vec<Link>>,
     texts: OnceCell<Vec<String>>,
     known: OnceCell<Vec<bool>>,
+    /// What reading values through has cost so far.
+    work: Cell<usize>,
 }
+
+/// What reading through the values of one action may cost, all documents together: about as many comparisons, or
+/// characters put to a pattern, weighed by the size of the pattern.
+pub(super) const MOST_WORK: usize = 2_000_000;
+/// What one comparison of a value costs, beside its length.
+const COMPARISON: usize = 8;
 
 impl<'a> Facts<'a> {
     /// What an action and its standing say at one instant.
@@ -88,6 +96,7 @@ impl<'a> Facts<'a> {
             links: OnceCell::new(),
             texts: OnceCell::new(),
             known: OnceCell::new(),
+            work: Cell::new(0),
         }
     }
 
@@ -97,6 +106,9 @@ impl<'a> Facts<'a> {
     }
 
     pub(super) fn test(&self, condition: &Condition, pass: Pass) -> Result<(), Reason> {
+        if self.is_worn_out() {
+            return Err(Reason::TooMuchWork);
+        }
         match condition {
             Condition::Amount(AmountTest::AtMost(most)) => self.amount_at_most(*most),
             Condition::Amount(AmountTest::AtLeast(least)) => self.amount_at_least(*least),
@@ -115,9 +127,24 @@ impl<'a> Facts<'a> {
             Condition::Contains(literals) => {
                 let arguments = self.arguments()?;
                 let texts = self.texts.get_or_init(|| protected::texts_in(arguments));
+                let length: usize = texts.iter().map(String::len).sum();
+                if !self.may_work(literals.len().saturating_mul(length / 16 + COMPARISON)) {
+                    return Err(Reason::TooMuchWork);
+                }
                 unless(protected::found(texts, literals), Unmet::ProtectedFound)
             }
         }
+    }
+
+    /// Whether more was asked of one decision than it may cost; it is refused then, whatever else was found.
+    pub(super) fn is_worn_out(&self) -> bool {
+        self.work.get() > MOST_WORK
+    }
+
+    /// Counts work before it is done; `false` if it is too much.
+    fn may_work(&self, cost: usize) -> bool {
+        self.work.set(self.work.get().saturating_add(cost));
+        !self.is_worn_out()
     }
 
     fn amount_at_most(&self, allowed: Amount) -> Result<(), Reason> {
@@ -257,12 +284,26 @@ impl<'a> Facts<'a> {
     }
 
     fn argument(&self, at: &Pointer, test: &ArgumentTest, pass: Pass) -> Result<(), Reason> {
-        value(Part::Argument, self.arguments()?, at, test, pass)
+        self.value(Part::Argument, self.arguments()?, at, test, pass)
     }
 
     fn fact(&self, at: &Pointer, test: &ArgumentTest, pass: Pass) -> Result<(), Reason> {
         let facts = self.action.facts.as_ref().ok_or(Reason::Unmet(Unmet::FactsMissing))?;
-        value(Part::Fact, facts, at, test, pass)
+        self.value(Part::Fact, facts, at, test, pass)
+    }
+
+    fn value(
+        &self,
+        part: Part,
+        given: &Map<String, Value>,
+        at: &Pointer,
+        test: &ArgumentTest,
+        pass: Pass,
+    ) -> Result<(), Reason> {
+        if !self.may_work(test.cost(lookup(given, at.as_str()))) {
+            return Err(Reason::TooMuchWork);
+        }
+        value(part, given, at, test, pass)
     }
 
     fn evidence(&self, test: &EvidenceTest, pass: Pass) -> Result<(), Unmet> {
@@ -327,6 +368,9 @@ impl<'a> Facts<'a> {
     fn links(&self, domains: &HostDomains, pass: Pass) -> Result<(), Reason> {
         let arguments = self.arguments()?;
         let links = self.links.get_or_init(|| links_in(arguments));
+        if !self.may_work(links.len().saturating_mul(COMPARISON)) {
+            return Err(Reason::TooMuchWork);
+        }
         match pass {
             Pass::Every => {
                 let inside = links.iter().all(|link| link.as_ref().is_some_and(|host| domains.hold(host)));

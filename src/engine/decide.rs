@@ -165,6 +165,9 @@ pub fn decide(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Verdi
     }
     let Said { mut findings, reservations } = said;
     let reservations = reservations.finish();
+    if facts.is_worn_out() {
+        findings.push(service(ServiceClause::Work, Outcome::Refuse, Reason::TooMuchWork));
+    }
     if reservations.len() > MOST_BOOKS {
         findings.push(service(ServiceClause::Books, Outcome::Refuse, Reason::TooManyBooks));
     }

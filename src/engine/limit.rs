@@ -4,6 +4,7 @@
 
 use super::action::Action;
 use super::book::{Book, BookName, BookOwner, BookUse, Counted, Looks, Reservation, Reservations, Used};
+use super::compare::canonical;
 use super::document::{Clause, ClauseId, KnownCounterparty};
 use super::reason::Reason;
 use crate::domain::{Amount, Duration, ExternalName, Timestamp};
@@ -287,11 +288,6 @@ impl Metered<'_> {
         }
     }
 
-    /// The name under which the mandate lists a counterparty, or its own.
-    fn id<'b>(&'b self, name: &'b ExternalName) -> &'b ExternalName {
-        self.listed.iter().find(|listed| listed.is_called(name)).map_or(name, |listed| &listed.id)
-    }
-
     /// The books of one limit: one, or one for each counterparty.
     pub(super) fn books(&self, clause: &Clause, limit: &Limit) -> Result<Vec<Book>, Reason> {
         let counts = match limit.bound {
@@ -315,7 +311,7 @@ impl Metered<'_> {
             Some(Each::Counterparty) => {
                 // Whatever it is called, it is one counterparty.
                 let ids: BTreeSet<&ExternalName> =
-                    self.action.counterparties.iter().map(|name| self.id(name)).collect();
+                    self.action.counterparties.iter().map(|name| canonical(self.listed, name)).collect();
                 Ok(ids.into_iter().map(|id| book(Some((Each::Counterparty, id.clone())))).collect())
             }
         }

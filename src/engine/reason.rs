@@ -49,6 +49,8 @@ pub enum ServiceClause {
     AgentKind,
     /// In how many books one action may count.
     Books,
+    /// How much work one decision may take.
+    Work,
     /// What becomes of intents outside the catalogue.
     PolicyUnregistered,
     /// What becomes of intents that no clause of the mandate names.
@@ -67,6 +69,7 @@ impl ServiceClause {
             Self::MandateExpired => "mandate.expired",
             Self::AgentKind => "agent.kind",
             Self::Books => "limits.books",
+            Self::Work => "limits.work",
             Self::PolicyUnregistered => "policy.unregistered",
             Self::MandateUnlisted => "mandate.unlisted",
             Self::CredentialUnlisted => "credential.unlisted",
@@ -249,6 +252,8 @@ pub enum Reason {
     },
     /// It would count in more books than one action may.
     TooManyBooks,
+    /// Its values and the clauses that bound them make more work than one decision may take.
+    TooMuchWork,
     /// The clause may be used once for each, and it was.
     OnlyOnce(Each),
     /// An escalation acts, and this is what the person who decides is told must hold.
@@ -294,6 +299,7 @@ impl Reason {
             Self::TotalAbove { .. } => "total-above",
             Self::CountReached { .. } => "count-reached",
             Self::TooManyBooks => "too-many-books",
+            Self::TooMuchWork => "too-much-work",
             Self::OnlyOnce(_) => "only-once",
             Self::Obliged(_) => "obligation",
             Self::Unlisted => "unlisted",
@@ -364,6 +370,9 @@ impl fmt::Display for Reason {
             }
             Self::CountReached { used, allowed, per, each } => {
                 write!(f, "used {used} times, {allowed} {} allowed", Window(*per, *each))
+            }
+            Self::TooMuchWork => {
+                f.write_str("its values are more than the clauses that bound them can be read for")
             }
             Self::TooManyBooks => write!(f, "it would count in more than {MOST_BOOKS} books of limits"),
             Self::OnlyOnce(each) => write!(f, "used for this {} before, once is allowed", each.as_str()),

@@ -160,7 +160,11 @@ impl<'a> Terms<'a> {
     pub(super) fn metered<'b>(&self, facts: &'b Facts<'_>) -> Metered<'b> {
         Metered {
             action: facts.action,
-            listed: facts.listed,
+            // What a person calls a counterparty means nothing to the tenant's books.
+            listed: match self.owner {
+                BookOwner::Policy => &[],
+                BookOwner::Mandate | BookOwner::Credential(_) => facts.listed,
+            },
             owner: self.owner,
             zone: facts.zone,
             now: facts.now,

@@ -33,9 +33,16 @@ pub(super) async fn policy(
     let operator = request::operator(&app, &request).await?;
     let asked = Asked::read("policy", body::document(&request, &mut payload).await?)?;
     let draft = PolicyDocument::read(&asked.draft).map_err(|malformed| malformed.under("/policy"))?;
-    let tenant = operator.person().tenant.clone();
-    let preview = rehearse(&app, tenant, Proposal::Policy(draft), asked.since).await?;
-    Ok(HttpResponse::Ok().json(to_json(&preview)))
+    let person = operator.person().clone();
+    let preview = rehearse(&app, person.tenant.clone(), Proposal::Policy(draft), asked.since).await?;
+    let mut answer = to_json(&preview);
+    // Which calls of other people change would tell what stood in them: that is for those who may read them.
+    if !person.sees_tenant()
+        && let Some(members) = answer.as_object_mut()
+    {
+        members.remove("changed");
+    }
+    Ok(HttpResponse::Ok().json(answer))
 }
 
 /// Puts a draft to past calls, for the wire and for the page; since [`USUAL_WINDOW`] ago, if not said.

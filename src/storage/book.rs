@@ -79,15 +79,43 @@ pub fn reserve(
     Ok(())
 }
 
-/// Gives back all that one call took.
+/// Gives back all that one call took. What was taken last is forgotten altogether, so that taking and giving back in
+/// turn leaves nothing behind.
 pub fn release(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
     log_index: u64,
     at: Timestamp,
 ) -> Result<usize, StoreError> {
-    let taken = books::table
-        .filter(books::tenant.eq(tenant.as_str()).and(books::log_index.eq(read::stored_count(log_index))))
-        .filter(books::released_at.is_null());
-    Ok(diesel::update(taken).set(books::released_at.eq(Some(at.unix_milliseconds()))).execute(connection)?)
+    let taken = || {
+        books::table
+            .filter(books::tenant.eq(tenant.as_str()).and(books::log_index.eq(read::stored_count(log_index))))
+            .filter(books::released_at.is_null())
+    };
+    let affected: Vec<String> = taken().select(books::book).load(connection)?;
+    let released = diesel::update(taken())
+        .set(books::released_at.eq(Some(at.unix_milliseconds())))
+        .execute(connection)?;
+    for book in &affected {
+        forget_released_end(connection, tenant, book)?;
+    }
+    Ok(released)
+}
+
+/// Deletes the rows at a book's end that were released: no running total rests on them.
+fn forget_released_end(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    book: &str,
+) -> Result<(), StoreError> {
+    loop {
+        let of_book = books::table.filter(books::tenant.eq(tenant.as_str()).and(books::book.eq(book)));
+        let last: Option<(i64, i64, Option<i64>)> = of_book
+            .order((books::at.desc(), books::log_index.desc()))
+            .select((books::at, books::log_index, books::released_at))
+            .first(connection)
+            .optional()?;
+        let Some((at, log_index, Some(_))) = last else { return Ok(()) };
+        diesel::delete(books::table.find((tenant.as_str(), book, at, log_index))).execute(connection)?;
+    }
 }

@@ -21,6 +21,7 @@ both!(
     a_day_ends_and_a_rolling_day_rolls,
     what_was_used_outlives_kill_nine_and_a_new_version,
     a_policy_s_limit_counts_everyone,
+    taking_and_giving_back_in_turn_leaves_nothing_behind,
 );
 
 /// A mandate of one allowance on refunds with these limits.
@@ -305,6 +306,31 @@ fn what_was_used_outlives_kill_nine_and_a_new_version(db: Db) {
     member.put_mandate(&limited(&json!([{"count": 2, "per": "30 days"}])));
     agent.evaluate(&refund("1.00", "order:2")).expect_outcome("allow");
     agent.evaluate(&refund("1.00", "order:3")).expect_outcome("escalate");
+}
+
+fn taking_and_giving_back_in_turn_leaves_nothing_behind(db: Db) {
+    let server = Server::start(db);
+    effect(&server, false);
+    let limit = json!([{"total": {"value": "100.00", "currency": "EUR"}, "per": "30 days"}]);
+    let member = server.member_with("m@example.test", &limited(&limit));
+    let agent = Agent::new(&member, "runner");
+    let rows = || server.database().connect().number("SELECT COUNT(*) AS number FROM books");
+    let first = claim(&agent, "k-1", "10.00", "order:1");
+    for turn in 0..5 {
+        let claimed = claim(&agent, &format!("t-{turn}"), "90.00", "order:2");
+        report(&agent, &claimed, "failed");
+    }
+    assert_eq!(rows(), 1, "what was taken last and given back is gone");
+    let (second, third) =
+        (claim(&agent, "k-2", "20.00", "order:3"), claim(&agent, "k-3", "30.00", "order:4"));
+    report(&agent, &second, "failed");
+    assert_eq!(rows(), 3, "what others rest on stays");
+    let over = agent.evaluate(&executed("60.01", "order:5")).expect_outcome("escalate");
+    assert!(over["reason"].as_str().unwrap().contains("40.00 EUR used"), "{over}");
+    report(&agent, &third, "failed");
+    assert_eq!(rows(), 1, "and goes once nothing does");
+    report(&agent, &first, "done");
+    claim(&agent, "k-4", "90.00", "order:6");
 }
 
 fn a_policy_s_limit_counts_everyone(db: Db) {

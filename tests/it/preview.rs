@@ -210,12 +210,17 @@ fn a_policys_draft_is_put_to_everybodys_calls_and_a_mandates_to_ones_own(db: Db)
         Agent::new(person, "runner").evaluate(&refund("20.00")).expect_outcome("allow");
     }
     assert_eq!(preview(&people[0], &refunds_up_to("10.00"))["summary"], json!({"allow_to_escalate": 1}));
-    let policy = |limits: Value| {
+    let both = server.person(TENANT, "both@example.test", &["operator", "compliance"]);
+    let policy_of = |caller: &Client, limits: Value| {
         let ceiling = json!({"id": "P-1", "intent": "payments.refund", "effect": "allow", "otherwise": "refuse",
             "limits": limits});
         let asked = json!({"policy": {"clauses": [ceiling]}});
-        operator.post("/v1/policy/preview", &asked).expect(200)
+        caller.post("/v1/policy/preview", &asked).expect(200)
     };
+    let policy = |limits: Value| policy_of(&both, limits);
+    let counts = policy_of(&operator, json!([{"count": 1, "per": "30 days"}]));
+    assert_eq!(counts["summary"], json!({"allow_to_refuse": 1}));
+    assert_eq!(counts.get("changed"), None, "whose calls change is for those who may read them: {counts}");
     let said = policy(json!([{"count": 1, "per": "30 days"}]));
     assert_eq!(said["change"], "narrowed", "{said}");
     assert_eq!((&said["calls"], &said["summary"]), (&json!(2), &json!({"allow_to_refuse": 1})), "{said}");

@@ -131,6 +131,7 @@ fn is_of(refusal: &Finding, subject: &Subject) -> bool {
         }
         ServiceClause::AgentKind => matches!(subject, Subject::AgentKind),
         ServiceClause::Books
+        | ServiceClause::Work
         | ServiceClause::PolicyUnregistered
         | ServiceClause::MandateUnlisted
         | ServiceClause::CredentialUnlisted => false,

@@ -205,6 +205,70 @@ fn what_a_person_lets_through_counts_in_the_books_it_was_too_much_for() {
 }
 
 #[test]
+fn a_counterparty_counts_once_whatever_the_mandate_calls_it_and_by_its_own_name_for_the_tenant() {
+    let each = json!([{"count": 5, "per": "day", "each": "counterparty"}]);
+    let mut case = Case::new(mandate(json!({
+        "scopes": ["action:request"],
+        "counterparties": [{"id": "boat hire", "aliases": ["acct:1", "acct:2"]}],
+        "clauses": [{"id": "M", "intent": "*", "effect": "allow", "limits": each}],
+    })));
+    case.policy = policy(json!({"clauses": [{"id": "P", "intent": "*", "effect": "allow", "limits": each}]}));
+    let taken = with_books(&mut case, &refund("1.00"), 0).reservations;
+    assert_eq!(
+        taken.iter().map(|one| one.book.to_string()).collect::<Vec<_>>(),
+        [
+            "policy/clause/P/uses/counterparty/acct:1",
+            "policy/clause/P/uses/counterparty/acct:2",
+            "mandate/clause/M/uses/counterparty/boat hire",
+        ]
+    );
+}
+
+#[test]
+fn another_name_for_a_counterparty_is_no_narrowing_since_its_limits_would_begin_anew() {
+    let listing = |counterparties: Value| {
+        mandate(json!({
+            "scopes": ["action:request"], "counterparties": counterparties,
+            "clauses": [{"id": "M", "intent": "*", "effect": "allow",
+                "limits": [{"count": 1, "per": "day", "each": "counterparty"}]}],
+        }))
+    };
+    let listed = listing(json!([{"id": "member:jonas", "aliases": ["jonas@x.example"]}]));
+    assert_eq!(compare(&listed, &listing(json!([]))), Change::Mixed);
+    assert_eq!(
+        compare(&listed, &listing(json!([{"id": "jonas@x.example", "aliases": ["member:jonas"]}]))),
+        Change::Mixed
+    );
+    let plain = listing(json!([{"id": "member:jonas"}]));
+    assert_eq!(compare(&plain, &listing(json!([]))), Change::Narrowed);
+}
+
+#[test]
+fn what_takes_too_much_reading_is_refused_and_says_so() {
+    let clauses: Vec<Value> = (0..50)
+        .map(|number| {
+            json!({"id": format!("R{number}"), "intent": "*", "effect": "refuse",
+                "when": {"arguments": {"/t": {"matches": "[ab]*a[ab]{150}c"}}}})
+        })
+        .chain([json!({"id": "A", "intent": "*", "effect": "allow"})])
+        .collect();
+    let case = Case::new(terms(json!(clauses)));
+    let asked = |length: usize| action(json!({"intent": "a.x", "arguments": {"t": "ab".repeat(length)}}));
+    assert_eq!(case.decide(&asked(20)).outcome, Outcome::Allow);
+    let worn = case.decide(&asked(20_000));
+    assert_eq!((worn.outcome, worn.clauses()), (Outcome::Refuse, vec!["limits.work".to_owned()]));
+    let listed: Vec<Value> = (0..200)
+        .map(|number| {
+            json!({"id": format!("R{number}"), "intent": "*", "effect": "refuse",
+                "when": {"arguments": {"/t": {"domain": ["evil.test"]}}}})
+        })
+        .chain([json!({"id": "A", "intent": "*", "effect": "allow"})])
+        .collect();
+    let many = action(json!({"intent": "a.x", "arguments": {"t": vec!["a.b"; 8000]}}));
+    assert_eq!(Case::new(terms(json!(listed))).decide(&many).clauses(), ["limits.work"]);
+}
+
+#[test]
 fn a_refusal_takes_nothing() {
     let mut case = Case::new(terms(json!([
         {"id": "A", "intent": "*", "effect": "allow", "limits": [{"count": 5, "per": "day"}]},
