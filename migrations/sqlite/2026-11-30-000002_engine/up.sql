@@ -1,7 +1,8 @@
 -- What the whole engine keeps: what limits have used, whose yes a decision has, and who may state facts.
 
 -- One row a book and call: what it counts for, and the running total of its book, so that the use of any window is
--- the difference of two rows. A release keeps its row and is taken off by the rows that say so.
+-- the difference of two rows. A release keeps its row and is taken off by the rows that say so, but
+-- for the last rows of a book, on which no total rests: those are deleted.
 CREATE TABLE books (
     tenant TEXT NOT NULL,
     book TEXT NOT NULL,
