@@ -63,7 +63,11 @@ fn changes_are_named_by_what_they_let_through() {
         (without("/valid"), Widened, "no end"),
         (without("/counterparties/0"), Narrowed, "nobody known"),
         (changed("/counterparties/0/at_most", eur("40")), Narrowed, "known for less"),
-        (changed("/counterparties/0/aliases", json!(["Shop"])), Widened, "another name for someone known"),
+        (
+            changed("/counterparties/0/aliases", json!(["Shop"])),
+            Mixed,
+            "another name for someone known: their limits may begin anew",
+        ),
         (without("/clauses/0/when/amount"), Widened, "no ceiling"),
         (changed("/clauses/0/when/amount/at_most", eur("99.99")), Narrowed, "a lower ceiling"),
         (changed("/clauses/0/when/amount/at_most", eur("100.01")), Widened, "a higher ceiling"),
