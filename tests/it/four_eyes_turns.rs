@@ -126,7 +126,7 @@ fn a_policy_that_asks_for_more_people_puts_what_waits_before_them(db: Db) {
     used.expect_outcome("refuse");
     assert!(used.names("approval.withdrawn"), "{}", used.text);
     let shown = club.cleo.get(&format!("/v1/decisions/{open}")).expect(200);
-    assert_eq!((&shown["status"], more(&shown)), (&json!("open"), 1), "{shown}");
+    assert_eq!((&shown["status"], more(&shown)), (&json!("open"), 2), "{shown}");
     assert_eq!(
         club.member.approve(&open).expect(200)["status"],
         "open",
