@@ -160,7 +160,11 @@ fn a_yes_that_what_decides_now_finds_too_little_is_not_used(db: Db) {
     agent.evaluate(&booking(3, "5.00")).expect_outcome("allow");
     club.cleo.get(&path).expect_problem(404);
     agent.evaluate(&other).expect_outcome("escalate");
-    assert_eq!(more(&club.cleo.get(&path).expect(200)), 1);
+    assert_eq!(
+        more(&club.cleo.get(&path).expect(200)),
+        2,
+        "the principal's yes is missing, and compliance's"
+    );
 }
 
 fn one_of_two_who_decide_at_once_wins_and_the_other_is_told(db: Db) {
