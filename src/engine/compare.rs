@@ -13,7 +13,7 @@ use super::document::{
 use super::implies::{Known, PremiseIn, implies};
 use super::limit::{Limit, no_wider as no_more_room};
 use super::terms::Terms;
-use crate::domain::{ExternalName, IntentPattern, Outcome, Scope};
+use crate::domain::{IntentPattern, Outcome, Scope};
 use std::collections::BTreeSet;
 
 /// What a new version does to what the old one let through.
@@ -145,12 +145,7 @@ fn clauses_for(policy: &PolicyDocument, applies: Option<Applies>) -> &[Clause] {
 fn same_counterparties(a: &[KnownCounterparty], b: &[KnownCounterparty]) -> bool {
     let names = a.iter().chain(b).flat_map(|listed| listed.aliases.iter().chain([&listed.id]));
     let mut names = names.collect::<BTreeSet<_>>().into_iter();
-    names.all(|name| canonical(a, name) == canonical(b, name))
-}
-
-/// The name under which a counterparty is listed, or its own.
-pub(super) fn canonical<'a>(listed: &'a [KnownCounterparty], name: &'a ExternalName) -> &'a ExternalName {
-    listed.iter().find(|listed| listed.is_called(name)).map_or(name, |listed| &listed.id)
+    names.all(|name| KnownCounterparty::id_in(a, name) == KnownCounterparty::id_in(b, name))
 }
 
 /// Whether everything `inner` knows is known to `outer`, up to no lower an amount.

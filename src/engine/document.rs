@@ -85,6 +85,11 @@ pub struct KnownCounterparty {
 }
 
 impl KnownCounterparty {
+    /// The name under which a list knows a counterparty, or its own.
+    pub(super) fn id_in<'a>(listed: &'a [Self], name: &'a ExternalName) -> &'a ExternalName {
+        listed.iter().find(|listed| listed.is_called(name)).map_or(name, |listed| &listed.id)
+    }
+
     /// Whether `name` is its id or one of its aliases.
     pub fn is_called(&self, name: &ExternalName) -> bool {
         self.id == *name || self.aliases.contains(name)

@@ -4,7 +4,6 @@
 
 use super::action::Action;
 use super::book::{Book, BookName, BookOwner, BookUse, Counted, Looks, Reservation, Reservations, Used};
-use super::compare::canonical;
 use super::document::{Clause, ClauseId, KnownCounterparty};
 use super::reason::Reason;
 use crate::domain::{Amount, Duration, ExternalName, Timestamp};
@@ -310,8 +309,12 @@ impl Metered<'_> {
             }
             Some(Each::Counterparty) => {
                 // Whatever it is called, it is one counterparty.
-                let ids: BTreeSet<&ExternalName> =
-                    self.action.counterparties.iter().map(|name| canonical(self.listed, name)).collect();
+                let ids: BTreeSet<&ExternalName> = self
+                    .action
+                    .counterparties
+                    .iter()
+                    .map(|name| KnownCounterparty::id_in(self.listed, name))
+                    .collect();
                 Ok(ids.into_iter().map(|id| book(Some((Each::Counterparty, id.clone())))).collect())
             }
         }

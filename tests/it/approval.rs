@@ -135,7 +135,7 @@ fn an_approval_ends_when_its_time_is_over(db: Db) {
     let path = format!("/v1/decisions/{}", asked.decision);
     let hash = asked.member.get(&path).expect(200)["input_hash"].clone();
     asked.member.post(&format!("{path}/approve"), &json!({"input_hash": hash, "valid_for": 1})).expect(200);
-    std::thread::sleep(Duration::from_millis(1200));
+    eventually("the yes is over", || asked.member.get(&path).expect(200)["status"] == "expired");
     asked.assert_refused_with("approval.expired");
 }
 
