@@ -207,7 +207,7 @@ fn record(books: &mut Books<'_>, evaluated: &Evaluated<'_>) -> Result<Answer, Er
         QueueUse::Again(same) => Some((same.id, same.status, same.approved_until.unwrap_or(same.expires_at))),
         QueueUse::None | QueueUse::Uses | QueueUse::Flood => None,
     };
-    let claimed = claim(books, standing, action, settled.outcome, call.key.as_deref());
+    let claimed = claim(books, call, standing, action, settled.outcome);
     let output = evaluated::output(
         evaluated,
         decision.map(|(id, status, at)| call.links.decision(id, status, at)),
@@ -286,10 +286,10 @@ fn take_its_course(
 /// What an allow of a catalogued effect lets happen once.
 fn claim(
     books: &Books<'_>,
+    call: &Call,
     standing: &Standing,
     action: &Action,
     outcome: Outcome,
-    key: Option<&str>,
 ) -> Option<Effect> {
     let entry = standing.catalogue.catalogue.get(&action.intent).filter(|entry| entry.effect)?;
     if outcome != Outcome::Allow {
@@ -304,9 +304,10 @@ fn claim(
         credential: standing.credential.id,
         intent: action.intent.clone(),
         status: EffectStatus::Claimed,
-        attested: entry.outcome == OutcomeFrom::Attested,
+        // What a point was let do for the agent, the agent cannot say did not happen.
+        attested: entry.outcome == OutcomeFrom::Attested || call.enforcement_point.is_some(),
         log_index: 0,
-        idempotency_key: key.map_or_else(|| id.to_string(), str::to_owned),
+        idempotency_key: call.key.clone().unwrap_or_else(|| id.to_string()),
         claimed_at: now,
         report_by: now.plus(REPORT_WITHIN),
         ended_at: None,

@@ -208,7 +208,11 @@ impl ArgumentTest {
             (Self::Exists(expected), _) => value.is_some() == *expected,
             (Self::Each(tests), Some(Value::Array(items))) => {
                 let passes = |item| tests.iter().all(|test| test.holds(Some(item), pass));
-                !items.is_empty() && items.iter().all(passes)
+                match pass {
+                    Pass::Every => !items.is_empty() && items.iter().all(passes),
+                    // One entry that a refusal is about is enough, whatever stands beside it.
+                    Pass::Any => items.iter().any(passes),
+                }
             }
             (Self::Each(_), _) | (_, None) => false,
             (_, Some(value)) => {

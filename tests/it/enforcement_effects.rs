@@ -8,10 +8,26 @@ use crate::server::{OPERATOR, Server, TENANT, eventually};
 use serde_json::{Value, json};
 
 both!(
+    what_a_point_was_let_do_the_agent_does_not_release,
     an_attested_failure_releases_what_an_agents_own_word_does_not,
     a_point_settles_what_nobody_reported_on,
     a_point_reports_on_every_effect_of_its_tenant,
 );
+
+fn what_a_point_was_let_do_the_agent_does_not_release(db: Db) {
+    let server = Server::start(db);
+    let (_, agent, point) = paying(&server);
+    let entry = json!({"title": "pay", "effect": true, "arguments": {"type": "object", "properties": {}}});
+    server.operator().put("/v1/catalogue/pay.out", &[], &entry).expect(200);
+    let report = |effect: &str| {
+        let said = agent.post(&format!("/v1/effects/{effect}/outcome"), &json!({"status": "failed"}));
+        said.expect(200)["status"].clone()
+    };
+    assert_eq!(report(&effect(&agent.evaluate(&pay()))), "failed", "its own it may");
+    let claimed = effect(&point.evaluate(&agent, &pay()));
+    assert_eq!(report(&claimed), "unknown");
+    assert_eq!(point.report(&claimed, &json!({"status": "done"})).expect(200)["status"], "done");
+}
 
 fn an_attested_failure_releases_what_an_agents_own_word_does_not(db: Db) {
     let server = Server::start(db);

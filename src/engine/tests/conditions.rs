@@ -206,6 +206,13 @@ fn an_argument_passes_its_tests() {
             &outside("matches"),
         ),
         (at(json!({"each": {"at_most": 5}})), given(json!([1, 5])), Value::Null, true, ""),
+        (
+            at(json!({"each": {"prefix": "a"}})),
+            given(json!(["b", "ab"])),
+            Value::Null,
+            true,
+            &outside("each"),
+        ),
         (at(json!({"each": {"at_most": 5}})), given(json!(5)), Value::Null, false, &outside("each")),
         (at(json!({"exists": false})), given(Value::Null), Value::Null, true, ""),
         (

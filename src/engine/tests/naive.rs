@@ -97,7 +97,8 @@ fn value_passes(test: &str, bound: &Value, value: Option<&Value>, each: bool) ->
     if test == "each" {
         let items = value.as_array();
         return items.is_some_and(|items| {
-            !items.is_empty() && items.iter().all(|item| all_pass(bound, Some(item), each))
+            let passes = |item| all_pass(bound, Some(item), each);
+            if each { !items.is_empty() && items.iter().all(passes) } else { items.iter().any(passes) }
         });
     }
     let passes = |value: &&Value| {
