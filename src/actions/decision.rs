@@ -91,7 +91,8 @@ pub fn approve(
             return Ok(Approved::Withdrawn { reason });
         }
         Yes::Anew => {
-            let lacking: Vec<String> = open.why.grounds.lack(&verdict.grounds()).map(ToString::to_string).collect();
+            let lacking: Vec<String> =
+                open.why.grounds.lack(&verdict.grounds()).map(ToString::to_string).collect();
             withdraw::put_anew(books, &open, &verdict, "more stands in the way than was shown")?;
             return Ok(Approved::Anew { reason: lacking.join("; ") });
         }

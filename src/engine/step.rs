@@ -246,10 +246,7 @@ pub fn settle<D, Q: Queue<D>>(
     let flood = if load.open >= OPEN_DECISIONS {
         format!("{} decisions of this agent are open, {OPEN_DECISIONS} may be", load.open)
     } else if load.recent >= ESCALATIONS_AN_HOUR {
-        format!(
-            "{} decisions opened by this agent within an hour, {ESCALATIONS_AN_HOUR} may be",
-            load.recent
-        )
+        format!("{} decisions opened by this agent within an hour, {ESCALATIONS_AN_HOUR} may be", load.recent)
     } else {
         return Ok(as_found(verdict, QueueUse::Open));
     };

@@ -1,13 +1,13 @@
 //! The queue: what waits for a person, and how it ended.
 
+pub use super::turn::{Turn, due, give_back, next_due, turn};
 use super::{AnyConnection, StoreError, read, schema::decisions};
 use crate::domain::{
     AgentId, CredentialId, DecisionId, EffectId, Hash, Intent, PrincipalId, Roles, TenantSlug, Timestamp,
 };
-pub use super::turn::{Turn, due, give_back, next_due, turn};
 pub use crate::domain::{DecisionKind, DecisionStatus};
-use crate::engine::{Approvals, Why};
 use crate::engine::step::{Asked, Given, counts};
+use crate::engine::{Approvals, Why};
 use diesel::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -112,7 +112,18 @@ impl Decision {
 
 pub(super) type Row = (
     (String, String, String, String, String, String, String, i64, Vec<u8>, Option<Vec<u8>>, Option<String>),
-    (i64, i64, Option<i64>, Option<String>, Option<i64>, Option<String>, Option<i64>, i64, Option<String>, Option<String>),
+    (
+        i64,
+        i64,
+        Option<i64>,
+        Option<String>,
+        Option<i64>,
+        Option<String>,
+        Option<i64>,
+        i64,
+        Option<String>,
+        Option<String>,
+    ),
 );
 
 #[rustfmt::skip]
@@ -136,8 +147,18 @@ pub(super) const COLUMNS: Columns = (
 pub(super) fn read_row((subject, course): Row) -> Result<Decision, StoreError> {
     let (id, principal, agent, credential, kind, status, intent, log_index, input_hash, request_hash, effect) =
         subject;
-    let (opened_at, expires_at, decided_at, decided_by, approved_until, reason, used_index, asks, approvals, why) =
-        course;
+    let (
+        opened_at,
+        expires_at,
+        decided_at,
+        decided_by,
+        approved_until,
+        reason,
+        used_index,
+        asks,
+        approvals,
+        why,
+    ) = course;
     Ok(Decision {
         id: read::text("decisions.id", &id)?,
         principal: read::text("decisions.principal", &principal)?,
@@ -380,4 +401,3 @@ pub fn count_of_agent(
         .get_result(connection)?;
     Ok((read::count("decisions", open)?, read::count("decisions", recent)?))
 }
-

@@ -7,7 +7,6 @@ use crate::storage::decision::{Decision, DecisionKind, find, insert};
 use crate::storage::effect::{self, Effect, EffectStatus};
 use crate::storage::{Database, migrate};
 
-
 const NOW: Timestamp = Timestamp::from_unix_seconds(1_000_000);
 
 /// Runs on empty tables in a folder that is gone afterwards.

@@ -94,9 +94,9 @@ impl Recorded {
         let principal = input.principal;
         let asked = input.asked.map(|asked| asked.read(principal)).transpose()?;
         let queue = input.queue.unwrap_or_default();
-        let same = queue.same.map(|same| {
-            Ok(Same { known_by: (), is_approved: same.approved, shown: grounds(&same.shown)? })
-        });
+        let same = queue
+            .same
+            .map(|same| Ok(Same { known_by: (), is_approved: same.approved, shown: grounds(&same.shown)? }));
         let known = input.known.iter().filter_map(|place| counterparties.get(*place).cloned());
         Ok(Self {
             described,
