@@ -1,8 +1,8 @@
-//! What happens by itself: decisions expire, effects become unknown, minutes are closed, mail leaves, and the
-//! write-ahead log is moved into the database.
+//! What happens by itself: decisions expire, effects become unknown, minutes are closed, mail leaves, lookups are
+//! written behind the log's end, and the write-ahead log is moved into the database.
 
 use super::mailer::Mailer;
-use super::{App, MailTransport};
+use super::{App, MailTransport, lookup};
 use crate::actions::{Error, sweep};
 use crate::committer::{Books, clock};
 use crate::domain::{Duration, TenantSlug, Timestamp};
@@ -34,7 +34,8 @@ impl Background {
         mail: Option<&MailTransport>,
         from: &str,
     ) -> Result<Self, String> {
-        let mut tasks = vec![tokio::spawn(sweep_always(app.clone()))];
+        let mut tasks =
+            vec![tokio::spawn(sweep_always(app.clone())), tokio::spawn(lookup::write_always(app.clone()))];
         if let Some(transport) = mail {
             let mailer = Mailer::new(transport, from)?;
             tasks.push(tokio::spawn(mailer.run(app.clone())));

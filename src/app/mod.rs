@@ -4,15 +4,18 @@ mod authenticate;
 mod background;
 pub mod export;
 mod limits;
+mod lookup;
 mod mailer;
 pub mod preview;
 mod settings;
 pub mod tree;
 mod verifiers;
+pub mod who;
 
 pub use authenticate::{Caller, CallerError, Presenter};
 pub use background::Background;
 pub use limits::{Limits, TooMany};
+pub use lookup::LookupError;
 pub use settings::{MailTransport, Settings};
 
 use crate::actions::answer::Links;

@@ -2,7 +2,7 @@
 
 use super::{
     Problem, agents, calls, decisions, enforcement_points, explain, gate, health, oauth, openapi, people,
-    preview, terms,
+    preview, terms, who,
 };
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -103,6 +103,8 @@ routes! {
     get "/v1/credentials/{credential}/calls/export" Person 200 calls::export, "A copy of one credential's log", query ["format", "from", "until"];
     get "/v1/receipts/{receipt}" Either 200 calls::receipt, "A receipt with its documents and a fresh path";
     get "/v1/receipts/{receipt}/explain" Either 200 explain::receipt, "Why a recorded call was answered as it was, decided again";
+    post "/v1/who" Either 200 who::ask, "Who allowed this: a receipt, hash, reference or request, in one sentence", body "WhoAsked";
+    get "/v1/who/{receipt}/file" Either 200 who::file, "The receipts behind one, as lines for `procura verify`";
     get "/log/{tenant}/checkpoint" Anyone 200 calls::checkpoint, "The signed head of a tenant's log (C2SP tlog-checkpoint)";
     get "/healthz" Anyone 200 health::alive, "The process runs";
     get "/readyz" Anyone 200 health::ready, "The log can be written and read";

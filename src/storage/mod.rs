@@ -6,6 +6,7 @@
 pub mod access;
 pub mod agent;
 pub mod approval;
+pub mod behind;
 pub mod book;
 pub mod catalogue;
 pub mod course;
@@ -20,6 +21,7 @@ pub mod head;
 pub mod idempotency;
 pub mod key;
 pub mod known;
+pub mod lookup;
 pub mod mandate;
 mod migration;
 pub mod outbox;

@@ -18,3 +18,10 @@ pub(crate) use handler::nothing_here;
 pub const STYLE_SHEET: &str = include_str!("../../templates/static/procura.css");
 /// Where every page looks for the style sheet.
 pub const STYLE_SHEET_PATH: &str = "/static/procura.css";
+
+/// The explorer's script, served at [`EXPLORER_PATH`].
+pub const EXPLORER: &str = include_str!("../../templates/static/explorer.js");
+/// Where the explorer's page looks for its script.
+pub const EXPLORER_PATH: &str = "/static/explorer.js";
+/// How long browsers keep what is static.
+const STATIC_CACHING: &str = "public, max-age=3600";
