@@ -32,7 +32,8 @@ pub fn request_of(key: &AuthKey, stored: &StoredReceipt) -> Option<Hash> {
     if stored.body.kind != Kind::GateEvaluate {
         return None;
     }
-    let described = described_again(&read(&stored.input)?, stored.content.as_deref().and_then(read).as_ref())?;
+    let described =
+        described_again(&read(&stored.input)?, stored.content.as_deref().and_then(read).as_ref())?;
     Some(of_request(key, &described))
 }
 
@@ -44,10 +45,13 @@ pub fn references_of(stored: &StoredReceipt) -> Vec<String> {
         content.get(pointer)?.get("value").cloned()
     };
     let reference = match stored.body.kind {
-        Kind::EffectOutcome => content("/input/details").and_then(|details| details.get("reference").cloned()),
+        Kind::EffectOutcome => {
+            content("/input/details").and_then(|details| details.get("reference").cloned())
+        }
         Kind::DecisionResolve => content("/input/reference"),
-        Kind::GateEvaluate => read(&stored.output)
-            .and_then(|output| output.get("effect")?.get("idempotency_key").cloned()),
+        Kind::GateEvaluate => {
+            read(&stored.output).and_then(|output| output.get("effect")?.get("idempotency_key").cloned())
+        }
         Kind::GateReplay
         | Kind::GateWithdrawn
         | Kind::MandatePut

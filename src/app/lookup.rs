@@ -44,7 +44,8 @@ impl From<Error> for LookupError {
 
 /// The key that hashes a tenant's requests and references. The committer alone holds it, so it is asked.
 pub(super) async fn key(app: &App, tenant: &TenantSlug) -> Result<AuthKey, LookupError> {
-    let asked = app.committer.upkeep(tenant.clone(), |books| Ok::<_, Error>(books.lookup_key().clone())).await??;
+    let asked =
+        app.committer.upkeep(tenant.clone(), |books| Ok::<_, Error>(books.lookup_key().clone())).await??;
     Ok(asked.value)
 }
 
@@ -95,6 +96,7 @@ async fn write_one(
             Ok(entries.collect::<Vec<(Key, u16)>>())
         })
         .await?;
-    let written = app.committer.upkeep(tenant.clone(), move |books| act::write(books, run, entries)).await??;
+    let written =
+        app.committer.upkeep(tenant.clone(), move |books| act::write(books, run, entries)).await??;
     Ok(written.value)
 }

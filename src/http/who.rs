@@ -28,7 +28,9 @@ pub(crate) async fn asked(app: &App, caller: Caller, sought: Sought) -> Result<A
     who::ask(app, caller, sought).await?.map_err(|not_searched| {
         let unsure = match not_searched {
             0 => String::new(),
-            many => format!("; the oldest {many} receipts are not looked through yet: try again in a few minutes"),
+            many => {
+                format!("; the oldest {many} receipts are not looked through yet: try again in a few minutes")
+            }
         };
         Problem::not_found_because(format!(
             "nothing that you may see is known by that: it was looked for as {forms}{unsure}"

@@ -3,9 +3,7 @@
 use super::receipt::{COLUMNS, Row, StoredReceipt, read_row};
 use super::schema::{decision_approvals, decisions, effects, receipts};
 use super::{AnyConnection, StoreError, course, read};
-use crate::domain::{
-    AgentId, Chain, DecisionId, Duration, EffectId, PrincipalId, TenantSlug, Timestamp,
-};
+use crate::domain::{AgentId, Chain, DecisionId, Duration, EffectId, PrincipalId, TenantSlug, Timestamp};
 use crate::evidence::receipt::Kind;
 use diesel::prelude::*;
 

@@ -94,7 +94,8 @@ pub fn find(
         let (entries, _) = entries.as_chunks::<ENTRY>();
         let from = entries.partition_point(|entry| entry.as_slice() < key.0.as_slice());
         let here = entries.iter().skip(from).take_while(|entry| entry.starts_with(&key.0));
-        let here: Vec<u64> = here.map(|[.., high, low]| first + u64::from(u16::from_be_bytes([*high, *low]))).collect();
+        let here: Vec<u64> =
+            here.map(|[.., high, low]| first + u64::from(u16::from_be_bytes([*high, *low]))).collect();
         places.extend(here.into_iter().rev());
         last = Some(run).filter(|run| *run > 0);
     }

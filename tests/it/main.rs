@@ -49,6 +49,8 @@ mod evidence;
 #[cfg(test)]
 mod explain;
 #[cfg(test)]
+mod explorer;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod four_eyes;
@@ -111,6 +113,8 @@ mod tamper;
 mod tls;
 #[cfg(test)]
 mod visitor;
+#[cfg(test)]
+mod who;
 #[cfg(test)]
 mod wire;
 #[cfg(test)]

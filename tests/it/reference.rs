@@ -293,7 +293,10 @@ impl Told {
                 status: 200,
                 outcome: outcome(decided.outcome),
                 clauses: decided.clauses.clone(),
-                has_effect: world.effects.last().is_some_and(|effect| Some(effect.place) == last_answer(world)),
+                has_effect: world
+                    .effects
+                    .last()
+                    .is_some_and(|effect| Some(effect.place) == last_answer(world)),
                 ..Self::default()
             },
             Answer::Again { first } => Self {

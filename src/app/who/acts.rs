@@ -56,7 +56,12 @@ pub(super) fn says(stored: &StoredReceipt, names: &mut Names<'_>) -> Result<Stri
         Kind::AgentCreate => format!("registered the {} {}", said(&input, "agent_kind"), agent(body.agent)?),
         Kind::AgentRetire => format!("retired {} with its credentials", agent(body.agent)?),
         Kind::CredentialCreate => {
-            format!("gave {} the credential \"{}\" with {}", agent(body.agent)?, said(&input, "label"), scopes(&input))
+            format!(
+                "gave {} the credential \"{}\" with {}",
+                agent(body.agent)?,
+                said(&input, "label"),
+                scopes(&input)
+            )
         }
         Kind::CredentialDerive => {
             format!("derived the credential \"{}\" with {}", said(&input, "label"), scopes(&input))
@@ -75,11 +80,19 @@ pub(super) fn says(stored: &StoredReceipt, names: &mut Names<'_>) -> Result<Stri
                 0 => String::new(),
                 more => format!(", which takes {more} more"),
             };
-            format!("said yes to decision {}, shown as {}{more}", said(&input, "decision"), said(&input, "shown"))
+            format!(
+                "said yes to decision {}, shown as {}{more}",
+                said(&input, "decision"),
+                said(&input, "shown")
+            )
         }
         Kind::DecisionDecline => format!("said no to decision {}", said(&input, "decision")),
         Kind::DecisionExpire => {
-            format!("was not answered in time: decision {}, {}", said(&input, "decision"), said(&output, "reason"))
+            format!(
+                "was not answered in time: decision {}, {}",
+                said(&input, "decision"),
+                said(&output, "reason")
+            )
         }
         Kind::DecisionRenew => {
             format!("had decision {} put anew: {}", said(&input, "decision"), said(&output, "reason"))
@@ -92,10 +105,15 @@ pub(super) fn says(stored: &StoredReceipt, names: &mut Names<'_>) -> Result<Stri
         }
         Kind::EffectOutcome => match said(&input, "said") {
             said_nothing if said_nothing.is_empty() => {
-                format!("reported nothing on effect {} in time: {}", said(&input, "effect"), said(&output, "status"))
+                format!(
+                    "reported nothing on effect {} in time: {}",
+                    said(&input, "effect"),
+                    said(&output, "status")
+                )
             }
             report => {
-                let by = if input.get("enforcement_point").is_some() { " by its enforcement point" } else { "" };
+                let by =
+                    if input.get("enforcement_point").is_some() { " by its enforcement point" } else { "" };
                 format!("had effect {} reported{by} as {report}", said(&input, "effect"))
             }
         },

@@ -4,7 +4,8 @@
 use super::effect::Ending;
 use super::find::Found;
 use crate::domain::{
-    AgentId, CredentialId, DecisionId, EffectId, Intent, Outcome, PrincipalId, ReceiptId, TenantSlug, Timestamp,
+    AgentId, CredentialId, DecisionId, EffectId, Intent, Outcome, PrincipalId, ReceiptId, TenantSlug,
+    Timestamp,
 };
 use crate::evidence::receipt::Kind;
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus};
@@ -358,8 +359,7 @@ impl Gathering<'_> {
         if self.act(Kind::MandatePut, at, fits)?.is_some() {
             return Ok(());
         }
-        let registered =
-            |stored: &StoredReceipt| id(&document(&stored.output), "id") == Some(principal);
+        let registered = |stored: &StoredReceipt| id(&document(&stored.output), "id") == Some(principal);
         if self.act(Kind::PrincipalCreate, at, registered)?.is_none() {
             self.act(Kind::TenantSetup, at, |_| true)?;
         }

@@ -27,7 +27,8 @@ impl Gathering<'_> {
         let Some(effect) = effect::find(self.connection, self.tenant, found)? else { return Ok(None) };
         let mut ending = Ending { effect, resolved_by: None, unknown_since: None };
         let Some(ended_at) = ending.effect.ended_at else { return Ok(Some(ending)) };
-        let is_of = |stored: &StoredReceipt| id::<EffectId>(&document(&stored.input), "effect") == Some(found);
+        let is_of =
+            |stored: &StoredReceipt| id::<EffectId>(&document(&stored.input), "effect") == Some(found);
         self.act(Kind::EffectOutcome, ended_at, is_of)?;
         let (agent, since) = (ending.effect.agent, ending.effect.claimed_at);
         let question = behind::question_about(self.connection, self.tenant, agent, found, since)?;
@@ -52,7 +53,10 @@ impl Ending {
         let at = self.effect.ended_at.map(spoken).unwrap_or_default();
         let word = match status {
             EffectStatus::Claimed => {
-                return Ok(format!("nobody has said yet how effect {id} ended, to be reported by {}", spoken(*report_by)));
+                return Ok(format!(
+                    "nobody has said yet how effect {id} ended, to be reported by {}",
+                    spoken(*report_by)
+                ));
             }
             EffectStatus::Unknown => {
                 let since = self.unknown_since.map_or(at, spoken);

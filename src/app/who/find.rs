@@ -20,7 +20,7 @@ const AT_ONCE: usize = 64;
 
 /// One thing that was found.
 #[derive(Debug)]
-pub enum Found {
+pub(super) enum Found {
     /// A receipt.
     Receipt(Arc<StoredReceipt>),
     /// A decision.
@@ -35,7 +35,7 @@ pub enum Found {
 
 /// All that was found, the newest first.
 #[derive(Debug, Default)]
-pub struct Matches {
+pub(super) struct Matches {
     pub(super) found: Vec<Found>,
     pub(super) more: bool,
     pub(super) not_searched: u64,
@@ -61,9 +61,7 @@ pub(super) fn find(
             .map(|stored| Found::Receipt(Arc::new(stored))),
         (Sought::Decision(id), _) => decision::find(connection, tenant, *id)?
             .filter(|found| match caller {
-                Caller::Person(person) => {
-                    person.sees_tenant() || found.is_seen_by(person.id, person.roles)
-                }
+                Caller::Person(person) => person.sees_tenant() || found.is_seen_by(person.id, person.roles),
                 Caller::Agent(agent) => found.agent == agent.presented.agent,
             })
             .map(|found| Found::Decision(Box::new(found))),
@@ -109,7 +107,7 @@ fn search(
 ) -> Result<Matches, StoreError> {
     let tenant = caller.tenant();
     let mut matches = Matches::default();
-    let mut is_full = |matches: &mut Matches, stored: StoredReceipt| {
+    let is_full = |matches: &mut Matches, stored: StoredReceipt| {
         if reads(caller, &stored) && is_it(&stored) {
             matches.more = matches.found.len() == MOST_MATCHES;
             if !matches.more {

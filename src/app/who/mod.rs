@@ -11,7 +11,6 @@ mod names;
 mod sought;
 mod words;
 
-pub use find::Matches;
 pub use sought::Sought;
 
 use self::case::Case;

@@ -1,8 +1,6 @@
 //! What somebody asks about: told apart by its form.
 
-use crate::domain::{
-    AgentId, CredentialId, DecisionId, EffectId, Hash, Malformed, ReceiptId, json,
-};
+use crate::domain::{AgentId, CredentialId, DecisionId, EffectId, Hash, Malformed, ReceiptId, json};
 use crate::engine::{Described, read_attested_request};
 use serde_json::{Map, Value};
 
@@ -41,10 +39,9 @@ impl Sought {
         match q {
             Value::String(text) => Self::read_text(text),
             Value::Object(members) => Self::read_document(members),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => Err(Malformed::at(
-                "/q",
-                "text is expected, or a request's body: an id, a hash, a reference",
-            )),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
+                Err(Malformed::at("/q", "text is expected, or a request's body: an id, a hash, a reference"))
+            }
         }
     }
 
@@ -60,13 +57,19 @@ impl Sought {
             return Self::read(&value);
         }
         if text.is_empty() {
-            return Err(Malformed::at("/q", "it is empty: an id, a hash, a reference or a request's body is expected"));
+            return Err(Malformed::at(
+                "/q",
+                "it is empty: an id, a hash, a reference or a request's body is expected",
+            ));
         }
         if text.len() > LONGEST_TEXT {
-            let detail = format!("{} bytes, {LONGEST_TEXT} are allowed of a text that is no JSON", text.len());
+            let detail =
+                format!("{} bytes, {LONGEST_TEXT} are allowed of a text that is no JSON", text.len());
             return Err(Malformed::at("/q", detail));
         }
-        Ok(Self::id(text).or_else(|| hash(text).map(Self::Hash)).unwrap_or_else(|| Self::Reference(text.to_owned())))
+        Ok(Self::id(text)
+            .or_else(|| hash(text).map(Self::Hash))
+            .unwrap_or_else(|| Self::Reference(text.to_owned())))
     }
 
     fn id(text: &str) -> Option<Self> {
@@ -88,7 +91,8 @@ impl Sought {
         let mut members = members.clone();
         // It says who asks, not for what.
         members.remove("subject_token");
-        let described = read_attested_request(&Value::Object(members)).map_err(|malformed| malformed.under("/q"))?;
+        let described =
+            read_attested_request(&Value::Object(members)).map_err(|malformed| malformed.under("/q"))?;
         Ok(Self::Request(Box::new(described)))
     }
 
@@ -114,7 +118,9 @@ impl Sought {
             Self::Credential(_) => "a credential's id",
             Self::Agent(_) => "an agent's id",
             Self::Hash(_) => "the hash of a receipt, of its input, of its output, and of its leaf",
-            Self::Request(_) => "a request put to the gate, whatever the order of its members and the writing of its amounts",
+            Self::Request(_) => {
+                "a request put to the gate, whatever the order of its members and the writing of its amounts"
+            }
             Self::Reference(_) => "a provider's reference, and an idempotency key",
         }
     }

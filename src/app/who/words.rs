@@ -35,8 +35,10 @@ pub(super) fn sentence(
     }
     if let Some(at) = call.repeated {
         let first = call.deciding().body.id;
-        sentence =
-            format!("{sentence}; asked again on {}, which repeats the record {first} and permits nothing anew", spoken(at));
+        sentence = format!(
+            "{sentence}; asked again on {}, which repeats the record {first} and permits nothing anew",
+            spoken(at)
+        );
     }
     Ok((format!("{sentence}."), standing))
 }
@@ -64,14 +66,27 @@ fn decided(
             };
             let until = spoken(decision.expires_at);
             let why = why(&call.asked);
-            (format!("Nobody has allowed this so far: {asked}, it waits in the queue of {queue} until {until}, as decision {id}{why}{so_far}"), "waits")
+            (
+                format!(
+                    "Nobody has allowed this so far: {asked}, it waits in the queue of {queue} until {until}, as decision {id}{why}{so_far}"
+                ),
+                "waits",
+            )
         }
         DecisionStatus::Approved => {
             let until = decision.approved_until.map(spoken).unwrap_or_default();
-            (format!("{}; not used so far, and good until {until}", yes(call, decision, &call.asked, names)?), "allowed")
+            (
+                format!(
+                    "{}; not used so far, and good until {until}",
+                    yes(call, decision, &call.asked, names)?
+                ),
+                "allowed",
+            )
         }
         DecisionStatus::Used => {
-            let Some(used) = &call.used else { return Ok((yes(call, decision, &call.asked, names)?, "allowed")) };
+            let Some(used) = &call.used else {
+                return Ok((yes(call, decision, &call.asked, names)?, "allowed"));
+            };
             let by = caller(used, names)?;
             let at = spoken(used.body.at);
             (format!("{}; used once on {at} by {by}", yes(call, decision, used, names)?), "allowed")
@@ -87,11 +102,20 @@ fn decided(
         DecisionStatus::Expired => match said_yes(call, decision, names)? {
             Some(_) if decision.approved_until.is_some() => {
                 let until = decision.approved_until.map(spoken).unwrap_or_default();
-                (format!("{}; nobody used it before it expired on {until}", yes(call, decision, &call.asked, names)?), "expired")
+                (
+                    format!(
+                        "{}; nobody used it before it expired on {until}",
+                        yes(call, decision, &call.asked, names)?
+                    ),
+                    "expired",
+                )
             }
             Some(_) | None => {
                 let until = spoken(decision.expires_at);
-                (format!("Nobody allowed this: decision {id}, {asked}, expired undecided on {until}"), "expired")
+                (
+                    format!("Nobody allowed this: decision {id}, {asked}, expired undecided on {until}"),
+                    "expired",
+                )
             }
         },
         DecisionStatus::Withdrawn => match said_yes(call, decision, names)? {
@@ -99,9 +123,10 @@ fn decided(
                 let yes = yes(call, decision, &call.asked, names)?;
                 (format!("{yes}; it was taken back{ended} before it was used{}", reason("")), "withdrawn")
             }
-            Some(_) | None => {
-                (format!("Nobody allowed this: decision {id}, {asked}, was withdrawn{ended}{}", reason("")), "withdrawn")
-            }
+            Some(_) | None => (
+                format!("Nobody allowed this: decision {id}, {asked}, was withdrawn{ended}{}", reason("")),
+                "withdrawn",
+            ),
         },
         DecisionStatus::Resolved => (by_itself(call, names)?, "allowed"),
     })
@@ -116,8 +141,7 @@ fn yes(
 ) -> Result<String, StoreError> {
     let people = said_yes(call, decision, names)?.unwrap_or_else(|| "Somebody".into());
     let is_own = call.yeses.is_empty() || call.yeses.iter().any(|(by, _)| *by == decision.principal);
-    let for_whom =
-        if is_own { String::new() } else { format!(" for {}", names.person(decision.principal)?) };
+    let for_whom = if is_own { String::new() } else { format!(" for {}", names.person(decision.principal)?) };
     let version = deciding.body.mandate_version.map(|version| format!(", under mandate version {version},"));
     Ok(format!(
         "{people} allowed this{for_whom}{} by approving decision {} shown as {}",
@@ -157,14 +181,17 @@ fn by_itself(call: &Call, names: &mut Names<'_>) -> Result<String, StoreError> {
     };
     let (at, by) = (spoken(stored.body.at), caller(stored, names)?);
     let clauses = clauses(stored).map(|clauses| format!("{clauses} of ")).unwrap_or_default();
-    Ok(format!("The mandate of {whose} allowed this on {at} without asking anybody, by {clauses}version {version}{put}; asked by {by}"))
+    Ok(format!(
+        "The mandate of {whose} allowed this on {at} without asking anybody, by {clauses}version {version}{put}; asked by {by}"
+    ))
 }
 
 fn refused(call: &Call, names: &mut Names<'_>) -> Result<String, StoreError> {
     let stored = call.deciding();
     let (at, by) = (spoken(stored.body.at), caller(stored, names)?);
     let clauses = clauses(stored).map(|clauses| format!(" by {clauses}")).unwrap_or_default();
-    let version = |name: &str, version: Option<u64>| version.map(|version| format!("{name} version {version}"));
+    let version =
+        |name: &str, version: Option<u64>| version.map(|version| format!("{name} version {version}"));
     let body = &stored.body;
     let versions: Vec<String> =
         [version("mandate", body.mandate_version), version("policy", body.policy_version)]

@@ -67,6 +67,7 @@ pages! {
     get "/verify" explorer::show;
     get "/static/procura.css" style_sheet;
     get "/static/explorer.js" explorer::script;
+    get "/static/explorer/{part}" explorer::part;
 }
 
 async fn style_sheet() -> HttpResponse {

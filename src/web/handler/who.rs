@@ -32,7 +32,9 @@ pub(super) async fn ask(app: web::Data<App>, request: HttpRequest, payload: web:
         };
         match found {
             Ok(answer) => html(StatusCode::OK, &page(visit, &answer, q)),
-            Err(problem) if matches!(problem.status(), StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY) => {
+            Err(problem)
+                if matches!(problem.status(), StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY) =>
+            {
                 let frame = visit.frame_with(Section::Calls, Some(problem.detail()));
                 html(problem.status(), &WhoPage::asking(frame, q))
             }

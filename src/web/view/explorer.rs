@@ -9,4 +9,6 @@ use askama::Template;
 pub struct ExplorerPage {
     /// The frame.
     pub frame: Frame,
+    /// Every kind of receipt there is, with blanks between.
+    pub kinds: String,
 }
