@@ -139,28 +139,37 @@ fn yes(
     deciding: &StoredReceipt,
     names: &mut Names<'_>,
 ) -> Result<String, StoreError> {
-    let people = said_yes(call, decision, names)?.unwrap_or_else(|| "Somebody".into());
-    let is_own = call.yeses.is_empty() || call.yeses.iter().any(|(by, _)| *by == decision.principal);
+    let given = given(call, decision);
+    let is_own = given.is_empty() || given.iter().any(|(by, _)| *by == decision.principal);
     let for_whom = if is_own { String::new() } else { format!(" for {}", names.person(decision.principal)?) };
+    let allowed = match given[..] {
+        [(by, at)] => format!("{} allowed this{for_whom} on {}", names.person(by)?, spoken(at)),
+        _ => {
+            let people = said_yes(call, decision, names)?.unwrap_or_else(|| "Somebody".into());
+            format!("{people} allowed this{for_whom}")
+        }
+    };
     let version = deciding.body.mandate_version.map(|version| format!(", under mandate version {version},"));
     Ok(format!(
-        "{people} allowed this{for_whom}{} by approving decision {} shown as {}",
+        "{allowed}{} by approving decision {} shown as {}",
         version.unwrap_or_default(),
         decision.id,
         decision.input_hash
     ))
 }
 
+/// Whose yes it has, and since when.
+fn given(call: &Call, decision: &Decision) -> Vec<(PrincipalId, Timestamp)> {
+    match (decision.decided_by, decision.decided_at) {
+        (Some(by), Some(at)) if call.yeses.is_empty() && decision.approved_until.is_some() => vec![(by, at)],
+        _ => call.yeses.clone(),
+    }
+}
+
 /// Whoever said yes, each with the day and time; `None` where nobody did.
 fn said_yes(call: &Call, decision: &Decision, names: &mut Names<'_>) -> Result<Option<String>, StoreError> {
-    let mut given: Vec<(PrincipalId, Timestamp)> = call.yeses.clone();
-    if given.is_empty()
-        && decision.approved_until.is_some()
-        && let (Some(by), Some(at)) = (decision.decided_by, decision.decided_at)
-    {
-        given.push((by, at));
-    }
-    let said = given.iter().map(|(by, at)| Ok(format!("{}, on {}", names.person(*by)?, spoken(*at))));
+    let given = given(call, decision);
+    let said = given.iter().map(|(by, at)| Ok(format!("{} (on {})", names.person(*by)?, spoken(*at))));
     let said = said.collect::<Result<Vec<_>, StoreError>>()?;
     Ok((!said.is_empty()).then(|| listed(&said)))
 }
