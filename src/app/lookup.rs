@@ -54,7 +54,7 @@ pub(super) async fn write_always(app: Arc<App>) {
     let mut keys = HashMap::new();
     loop {
         let mut wrote = false;
-        let tenants = app.read(|connection| Ok(storage::tenant::all(connection)?)).await.unwrap_or_default();
+        let tenants = app.read(storage::tenant::all).await.unwrap_or_default();
         for tenant in tenants {
             match write_one(&app, &tenant.slug, &mut keys).await {
                 Ok(done) => wrote |= done,

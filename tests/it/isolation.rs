@@ -280,7 +280,6 @@ fn may_use(who: &str, method: &str, route: &str) -> bool {
             | "/v1/credentials/{}/calls"
             | "/v1/catalogue/{}",
         ) => true,
-        ("POST", "/v1/who") => true,
         _ => !is_agent,
     }
 }

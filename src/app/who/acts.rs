@@ -2,7 +2,7 @@
 
 use super::case::{document, id};
 use super::names::Names;
-use crate::domain::{AgentId, Chain, CredentialId, PrincipalId};
+use crate::domain::{AgentId, Chain, Outcome, PrincipalId};
 use crate::evidence::receipt::Kind;
 use crate::storage::StoreError;
 use crate::storage::receipt::StoredReceipt;
@@ -21,9 +21,7 @@ pub(super) fn who(stored: &StoredReceipt, names: &mut Names<'_>) -> Result<Strin
 pub(super) fn says(stored: &StoredReceipt, names: &mut Names<'_>) -> Result<String, StoreError> {
     let (input, output) = (document(&stored.input), document(&stored.output));
     let body = &stored.body;
-    let said = |document: &Value, member: &str| {
-        document.get(member).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
+    let (decision, reason) = (said(&input, "decision"), said(&output, "reason"));
     let number = |member: &str| output.get(member).and_then(Value::as_u64).unwrap_or_default();
     let intent = stored.intent.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut agent = |id: Option<AgentId>| match id {
@@ -32,10 +30,9 @@ pub(super) fn says(stored: &StoredReceipt, names: &mut Names<'_>) -> Result<Stri
     };
     Ok(match body.kind {
         Kind::GateEvaluate => {
-            let outcome = body.outcome.map(|outcome| outcome.as_str()).unwrap_or_default();
-            let reason = said(&output, "reason");
-            let reason = if reason.is_empty() { reason } else { format!(": {reason}") };
-            format!("asked for `{intent}`, and was answered {outcome}{reason}")
+            let outcome = body.outcome.map(Outcome::as_str).unwrap_or_default();
+            let why = if reason.is_empty() { reason } else { format!(": {reason}") };
+            format!("asked for `{intent}`, and was answered {outcome}{why}")
         }
         Kind::GateReplay => format!("asked again what {} had answered", said(&input, "first")),
         Kind::GateWithdrawn => format!("lost the answer {}, which came too late", said(&input, "receipt")),
@@ -67,9 +64,8 @@ pub(super) fn says(stored: &StoredReceipt, names: &mut Names<'_>) -> Result<Stri
             format!("derived the credential \"{}\" with {}", said(&input, "label"), scopes(&input))
         }
         Kind::CredentialRevoke => {
-            let whose = id::<CredentialId>(&input, "credential").or(body.credential);
-            let named = whose.map(|id| names.credential(id)).transpose()?;
-            format!("revoked the {}", named.unwrap_or_default())
+            let revoked = body.credential.map(|id| names.credential(id)).transpose()?;
+            format!("revoked the {}", revoked.unwrap_or_default())
         }
         Kind::EnforcementPointCreate => format!("registered an enforcement point, {}", said(&output, "id")),
         Kind::EnforcementPointRevoke => {
@@ -80,48 +76,36 @@ pub(super) fn says(stored: &StoredReceipt, names: &mut Names<'_>) -> Result<Stri
                 0 => String::new(),
                 more => format!(", which takes {more} more"),
             };
-            format!(
-                "said yes to decision {}, shown as {}{more}",
-                said(&input, "decision"),
-                said(&input, "shown")
-            )
+            format!("said yes to decision {decision}, shown as {}{more}", said(&input, "shown"))
         }
-        Kind::DecisionDecline => format!("said no to decision {}", said(&input, "decision")),
-        Kind::DecisionExpire => {
-            format!(
-                "was not answered in time: decision {}, {}",
-                said(&input, "decision"),
-                said(&output, "reason")
-            )
-        }
-        Kind::DecisionRenew => {
-            format!("had decision {} put anew: {}", said(&input, "decision"), said(&output, "reason"))
-        }
-        Kind::DecisionWithdraw => {
-            format!("had decision {} taken back: {}", said(&input, "decision"), said(&output, "reason"))
-        }
-        Kind::DecisionResolve => {
-            format!("said of effect {}: {}", said(&input, "effect"), said(&input, "status"))
-        }
-        Kind::EffectOutcome => match said(&input, "said") {
-            said_nothing if said_nothing.is_empty() => {
-                format!(
-                    "reported nothing on effect {} in time: {}",
-                    said(&input, "effect"),
-                    said(&output, "status")
-                )
-            }
-            report => {
-                let by =
-                    if input.get("enforcement_point").is_some() { " by its enforcement point" } else { "" };
-                format!("had effect {} reported{by} as {report}", said(&input, "effect"))
-            }
-        },
+        Kind::DecisionDecline => format!("said no to decision {decision}"),
+        Kind::DecisionExpire => format!("was not answered in time: decision {decision}, {reason}"),
+        Kind::DecisionRenew => format!("had decision {decision} put anew: {reason}"),
+        Kind::DecisionWithdraw => format!("had decision {decision} taken back: {reason}"),
+        Kind::DecisionResolve => format!("said of effect {}: {}", said(&input, "effect"), said(&input, "status")),
+        Kind::EffectOutcome => of_effect(&input, &output),
         Kind::AccessMinute => "was listed with a minute of calls".into(),
         Kind::LogGap => "could not record calls for a while".into(),
         Kind::Export => "took an export".into(),
         Kind::TenantSetup => "was set up, with a first operator and an empty policy".into(),
     })
+}
+
+/// What a receipt says of an effect.
+fn of_effect(input: &Value, output: &Value) -> String {
+    let effect = said(input, "effect");
+    let by = if input.get("enforcement_point").is_some() { " by its enforcement point" } else { "" };
+    match said(input, "said") {
+        nothing if nothing.is_empty() => {
+            format!("reported nothing on effect {effect} in time: {}", said(output, "status"))
+        }
+        report => format!("had effect {effect} reported{by} as {report}"),
+    }
+}
+
+/// A member that is text; nothing, where it is not.
+fn said(document: &Value, member: &str) -> String {
+    document.get(member).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 /// What a credential was given for.

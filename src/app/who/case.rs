@@ -209,7 +209,7 @@ impl Gathering<'_> {
                 call.repeated = Some(stored.body.at);
                 (about, Matter::Call(call))
             }
-            matter => (about, matter),
+            matter @ (Matter::Call(_) | Matter::Act) => (about, matter),
         })
     }
 

@@ -142,12 +142,11 @@ fn yes(
     let given = given(call, decision);
     let is_own = given.is_empty() || given.iter().any(|(by, _)| *by == decision.principal);
     let for_whom = if is_own { String::new() } else { format!(" for {}", names.person(decision.principal)?) };
-    let allowed = match given[..] {
-        [(by, at)] => format!("{} allowed this{for_whom} on {}", names.person(by)?, spoken(at)),
-        _ => {
-            let people = said_yes(call, decision, names)?.unwrap_or_else(|| "Somebody".into());
-            format!("{people} allowed this{for_whom}")
-        }
+    let allowed = if let [(by, at)] = given[..] {
+        format!("{} allowed this{for_whom} on {}", names.person(by)?, spoken(at))
+    } else {
+        let people = said_yes(call, decision, names)?.unwrap_or_else(|| "Somebody".into());
+        format!("{people} allowed this{for_whom}")
     };
     let version = deciding.body.mandate_version.map(|version| format!(", under mandate version {version},"));
     Ok(format!(
