@@ -108,7 +108,7 @@ fn value_passes(test: &str, bound: &Value, value: Option<&Value>, each: bool) ->
             return None;
         }
         let twins = |entry: &Value| spelt(entry) == spelt(value) && entry.is_string() != value.is_string();
-        let text = value.as_str();
+        let written = value.as_str();
         match test {
             "equals" => (!twins(bound)).then(|| same(bound, value)),
             "in" | "not_in" => {
@@ -118,12 +118,12 @@ fn value_passes(test: &str, bound: &Value, value: Option<&Value>, each: bool) ->
             }
             "at_most" => number(value).map(|found| found <= number(bound).unwrap()),
             "at_least" => number(value).map(|found| found >= number(bound).unwrap()),
-            "domain" => text.map(|text| leads(text, bound, each)),
-            "prefix" => text.map(|text| text.starts_with(bound.as_str().unwrap())),
+            "domain" => written.map(|text| leads(text, bound, each)),
+            "prefix" => written.map(|text| text.starts_with(bound.as_str().unwrap())),
             "matches" if bound == "x+" => {
-                text.map(|text| !text.is_empty() && text.replace('x', "").is_empty())
+                written.map(|text| !text.is_empty() && text.replace('x', "").is_empty())
             }
-            "matches" => text.map(|text| text.len() == 2 && text.starts_with('x')),
+            "matches" => written.map(|text| text.len() == 2 && text.starts_with('x')),
             other => panic!("{other}"),
         }
     };
