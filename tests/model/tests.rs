@@ -84,14 +84,7 @@ fn every_order_of_events_keeps_every_promise() {
         }),
         a_yes(Bounds { sends: 2, crashes: 2, leaps: true, revoked: false, reports: Reports::Agent }),
         one_key(Bounds { sends: 3, crashes: 0, leaps: false, revoked: false, reports: Reports::None }),
-        a_key_reused(Bounds {
-            sends: 2,
-            crashes: 1,
-            leaps: false,
-            revoked: true,
-            reports: false,
-            points: false,
-        }),
+        a_key_reused(Bounds { sends: 2, crashes: 1, leaps: false, revoked: true, reports: Reports::None }),
     ];
     let service = Service { courses, mutant: None };
     let checker = service.checker().threads(2).spawn_dfs().join();
