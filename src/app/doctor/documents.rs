@@ -40,7 +40,7 @@ pub(super) fn look_over(
         None => Finding::ok("policy", format!("{slug}: version {}, nothing to say", policy.version)),
     });
     let beside = Beside { catalogue: Some(&catalogue.catalogue), policy: Some(&policy.document) };
-    let (mut people, mut with, mut warnings) = (0_u64, 0_u64, 0_usize);
+    let (mut people, mut stopped, mut with, mut warnings) = (0_u64, 0_u64, 0_u64, 0_usize);
     let mut example = None;
     let mut after = None;
     loop {
@@ -60,6 +60,11 @@ pub(super) fn look_over(
                 }
                 Err(error @ StoreError::Failed(_)) => return Err(error),
             };
+            if live.document.scopes.is_empty() {
+                // New, or stopped on purpose: that nothing is allowed is what it says.
+                stopped = stopped.saturating_add(1);
+                continue;
+            }
             let said = admit_mandate(&live.document, None, beside, now);
             if let Some(first) = first_of(&said) {
                 with = with.saturating_add(1);
@@ -73,7 +78,10 @@ pub(super) fn look_over(
             "mandates",
             format!("{slug}: {warnings} warnings in {with} of {people} live mandates, such as {example}"),
         ),
-        None => Finding::ok("mandates", format!("{slug}: {people} live, nothing to say")),
+        None => Finding::ok(
+            "mandates",
+            format!("{slug}: {people} live, {stopped} of them without scopes, nothing to say"),
+        ),
     });
     Ok(())
 }
