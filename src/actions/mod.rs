@@ -14,6 +14,7 @@ pub mod evaluate;
 mod evaluated;
 pub mod export;
 mod judge;
+pub mod key;
 pub mod mandate;
 pub mod policy;
 pub mod preview;

@@ -15,10 +15,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How often it is looked whether others are connected, and how long in between.
-const LOOKS: u32 = 10;
-const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
-
 /// What is to be restored, and what is known of its logs.
 #[derive(Debug)]
 pub struct Plan {
@@ -222,7 +218,7 @@ fn known_here(database: &Database) -> Result<Here, RestoreError> {
     }
     // One connection and no pool of them, which would count as others.
     let opened = database.open_writer().and_then(|mut connection| {
-        let others = others(&mut connection)?;
+        let others = backup::others_connected(&mut connection)?;
         let heads = heads(&mut connection, database)?;
         Ok((others, heads))
     });
@@ -238,17 +234,6 @@ fn known_here(database: &Database) -> Result<Here, RestoreError> {
             Database::Postgres(_) => Err(error.into()),
         },
     }
-}
-
-/// Who else is connected, and stays: one that has just ended is still listed for a moment.
-fn others(connection: &mut AnyConnection) -> Result<Vec<String>, StoreError> {
-    for _ in 0..LOOKS {
-        if backup::others_connected(connection)?.is_empty() {
-            return Ok(Vec::new());
-        }
-        std::thread::sleep(PAUSE);
-    }
-    backup::others_connected(connection)
 }
 
 fn heads(connection: &mut AnyConnection, database: &Database) -> Result<Vec<Known>, StoreError> {

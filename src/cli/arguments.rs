@@ -295,6 +295,20 @@ pub(super) struct MandateDiff {
 pub(super) enum KeysCommand {
     /// List every tenant's keys with their public halves
     List(Place),
+    /// Put a new key in the place of one that is in force; every server on the database must be stopped
+    Rotate(KeysRotate),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct KeysRotate {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Whose key
+    #[arg(long, value_name = "SLUG")]
+    pub(super) tenant: Option<String>,
+    /// Which: token, which signs agents' tokens, or auth, which authenticates receipts
+    #[arg(long, value_name = "PURPOSE")]
+    pub(super) purpose: Option<String>,
 }
 
 #[cfg(test)]

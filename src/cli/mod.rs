@@ -24,6 +24,7 @@ mod place;
 mod progress;
 mod replay;
 mod restore;
+mod rotate;
 mod serve;
 mod setup;
 mod values;
@@ -78,5 +79,6 @@ fn dispatch(arguments: &Arguments) -> Result<u8, Failure> {
         Command::Mandate(MandateCommand::Explain(options)) => explain::run(&sources, options, form),
         Command::Mandate(MandateCommand::Diff(options)) => diff::run(options, form),
         Command::Keys(KeysCommand::List(options)) => keys::list(&sources, options, form),
+        Command::Keys(KeysCommand::Rotate(options)) => rotate::run(&sources, options, form),
     }
 }

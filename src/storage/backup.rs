@@ -8,9 +8,13 @@ use diesel::connection::{Connection, SimpleConnection};
 use diesel::sql_types::{BigInt, Text};
 use diesel::{PgConnection, QueryableByName, RunQueryDsl, SqliteConnection, sql_query};
 use std::path::Path;
+use std::time::Duration;
 
 /// How many rows of a table are carried at once.
 const PAGE: usize = 500;
+/// How often it is looked whether others are connected, and how long in between.
+const LOOKS: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(100);
 /// How many faults of a file are named.
 const MOST_NAMED: usize = 20;
 
@@ -126,16 +130,25 @@ pub fn has_tables(connection: &mut AnyConnection) -> Result<bool, StoreError> {
     Ok(!lines.is_empty())
 }
 
-/// Other connections of Procura to the same PostgreSQL database, each as it says who it is.
+/// Other connections of Procura to the same PostgreSQL database that stay, each as it says who it is: one that has just
+/// ended is still listed for a moment.
 pub fn others_connected(connection: &mut AnyConnection) -> Result<Vec<String>, StoreError> {
     let AnyConnection::Postgres(postgres) = connection else { return Ok(Vec::new()) };
-    let lines: Vec<Line> = sql_query(
-        "SELECT coalesce(host(client_addr), 'this machine') || ' (process ' || pid || ')' AS line \
-         FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'procura' \
-         AND pid <> pg_backend_pid() ORDER BY 1 LIMIT 20",
-    )
-    .load(postgres)?;
-    Ok(lines.into_iter().map(|line| line.line).collect())
+    let mut others = Vec::new();
+    for _ in 0..LOOKS {
+        let lines: Vec<Line> = sql_query(
+            "SELECT coalesce(host(client_addr), 'this machine') || ' (process ' || pid || ')' AS line \
+             FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'procura' \
+             AND pid <> pg_backend_pid() ORDER BY 1 LIMIT 20",
+        )
+        .load(postgres)?;
+        others = lines.into_iter().map(|line| line.line).collect();
+        if others.is_empty() {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(others)
 }
 
 /// The tables of a file, those first that others refer to: in the order in which they were made.

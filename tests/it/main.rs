@@ -71,6 +71,8 @@ mod idempotency;
 #[cfg(test)]
 mod isolation;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod log;

@@ -77,6 +77,8 @@ kinds! {
     LogRestore "log.restore";
     /// An export was handed out; the last line of it.
     Export "export";
+    /// A key of the tenant was put in the place of another.
+    KeyRotate "key.rotate";
     /// The tenant was set up.
     TenantSetup "tenant.setup";
 }
