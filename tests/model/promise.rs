@@ -262,7 +262,14 @@ fn yeses_are_to_what_was_shown(world: &World) -> bool {
         let Entry::Answered { uses: Some(used), grounds, .. } = entry else { return true };
         let said = world.log[..place].iter().rev().find_map(|entry| match entry {
             Entry::Yes { decision, completes: true, shown, .. } if decision == used => Some(shown),
-            _ => None,
+            Entry::Yes { .. }
+            | Entry::Put { .. }
+            | Entry::Answered { .. }
+            | Entry::Replayed { .. }
+            | Entry::No { .. }
+            | Entry::Over { .. }
+            | Entry::Ended { .. }
+            | Entry::Revoked => None,
         });
         said.is_some_and(|shown| shown.cover(grounds))
     })

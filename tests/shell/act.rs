@@ -5,6 +5,7 @@ use super::world::{Decision, DecisionKind, Entry, World};
 use procura::domain::{DecisionStatus, Duration, EffectStatus};
 use procura::engine::step::{self, AfterChange, Asked, Said, Word, Yes};
 use procura::engine::{Change, OutcomeFrom, Verdict, compare};
+use std::sync::Arc;
 
 /// How long an uncertain effect waits for a person: longer than any course lasts.
 const UNKNOWN_LIFETIME: Duration = Duration::days(3650);
@@ -70,14 +71,14 @@ impl Setting {
                 let row = &mut world.decisions[decision];
                 row.given.push(given);
                 let until = row.approve(now);
-                let shown = asked.shown.clone();
+                let shown = Arc::new(asked.shown.clone());
                 world.log.push(Entry::Yes { decision, completes: true, until, shown });
             }
             Yes::Counts { .. } => {
                 let row = &mut world.decisions[decision];
                 row.given.push(given);
                 let until = row.expires_at;
-                let shown = asked.shown.clone();
+                let shown = Arc::new(asked.shown.clone());
                 world.log.push(Entry::Yes { decision, completes: false, until, shown });
             }
             Yes::Anew => world.decisions[decision].put_anew(verdict),

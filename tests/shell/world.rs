@@ -44,13 +44,13 @@ pub(crate) enum Entry {
         /// The decision it opened, or that waits for the same.
         opens: Option<usize>,
         at: Timestamp,
-        /// What stood in the way, where a yes was asked for or used.
-        grounds: Grounds,
+        /// What stood in the way, where a yes was used.
+        grounds: Arc<Grounds>,
     },
     /// A repeated call got the first answer again, or a refusal of its own.
     Replayed { first: usize, again: bool },
     /// A person's yes.
-    Yes { decision: usize, completes: bool, until: Timestamp, shown: Grounds },
+    Yes { decision: usize, completes: bool, until: Timestamp, shown: Arc<Grounds> },
     /// A person's no.
     No { decision: usize },
     /// A decision ended without a person.
@@ -103,7 +103,7 @@ pub(crate) struct Decision {
     pub(crate) approved_until: Option<Timestamp>,
     pub(crate) given: Vec<Given>,
     /// What stood in the way, as whoever decides is shown it.
-    pub(crate) shown: Grounds,
+    pub(crate) shown: Arc<Grounds>,
 }
 
 /// Something that may happen once.
@@ -200,7 +200,7 @@ impl World {
             approved_until: row.approved_until,
             principal: setting.people[0].by,
             given: row.given.clone(),
-            shown: row.shown.clone(),
+            shown: Grounds::clone(&row.shown),
         }
     }
 

@@ -5,5 +5,4 @@ DROP INDEX decisions_undecided;
 DROP INDEX decisions_shared;
 ALTER TABLE decisions DROP COLUMN approvals;
 ALTER TABLE decisions DROP COLUMN asks;
-DROP TABLE books_forgotten;
 DROP TABLE books;

@@ -2,7 +2,7 @@
 
 -- One row a book and call: what it counts for, and the running total of its book, so that the use of any window is
 -- the difference of two rows. A release keeps its row and is taken off by the rows that say so, but
--- for the last rows of a book, on which no total rests: those move to books_forgotten.
+-- for the last rows of a book, on which no total rests: those are deleted.
 CREATE TABLE books (
     tenant TEXT NOT NULL,
     book TEXT NOT NULL,
@@ -15,17 +15,6 @@ CREATE TABLE books (
 ) STRICT;
 CREATE INDEX books_by_call ON books (tenant, log_index);
 CREATE INDEX books_released ON books (tenant, book, at) WHERE released_at IS NOT NULL;
-
--- What no look counts any more, kept for the case that it is taken again: an effect that was said to have failed may
--- turn out to have happened.
-CREATE TABLE books_forgotten (
-    tenant TEXT NOT NULL,
-    log_index INTEGER NOT NULL,
-    book TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    amount INTEGER NOT NULL,
-    PRIMARY KEY (tenant, log_index, book)
-) STRICT;
 
 -- How often the same was asked while it waited, and whose yes it needs (absent: its principal's).
 ALTER TABLE decisions ADD COLUMN asks INTEGER NOT NULL DEFAULT 1;
