@@ -127,7 +127,7 @@ fn the_log_fits_on_a_phone_and_on_a_desk() {
     agent.evaluate(&long).expect_outcome("refuse");
     let mut browser = Browser::start();
     sign_in(&mut browser, &server);
-    for width in [390, 768, 1000, 1200] {
+    for width in [390, 768, 960, 1024, 1200] {
         let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
         browser.order("Emulation.setDeviceMetricsOverride", &size);
         browser.open(&format!("{}/calls", server.base()));
