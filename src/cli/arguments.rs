@@ -276,6 +276,9 @@ pub(super) struct MandateExplain {
     /// For which instant [default: now]
     #[arg(long, value_name = "TIME")]
     pub(super) at: Option<String>,
+    /// The tenant's time zone, in which days, weeks and months begin [default: Etc/UTC]
+    #[arg(long, value_name = "AREA/CITY")]
+    pub(super) zone: Option<String>,
     /// The agent's kind: acting, reading or answering [default: acting]
     #[arg(long, value_name = "KIND")]
     pub(super) kind: Option<String>,
@@ -283,6 +286,9 @@ pub(super) struct MandateExplain {
 
 #[derive(Debug, Args)]
 pub(super) struct MandateDiff {
+    /// Compare policies [default: told by what stands in the files]
+    #[arg(long)]
+    pub(super) policy: bool,
     /// The old version as YAML or JSON
     #[arg(value_name = "OLD")]
     pub(super) old: String,

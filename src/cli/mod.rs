@@ -77,7 +77,7 @@ fn dispatch(arguments: &Arguments) -> Result<u8, Failure> {
         Command::Doctor(options) => doctor::run(&sources, options, form),
         Command::Mandate(MandateCommand::Check(options)) => mandate::check(&sources, options, form),
         Command::Mandate(MandateCommand::Explain(options)) => explain::run(&sources, options, form),
-        Command::Mandate(MandateCommand::Diff(options)) => diff::run(options, form),
+        Command::Mandate(MandateCommand::Diff(options)) => diff::run(&sources, options, form),
         Command::Keys(KeysCommand::List(options)) => keys::list(&sources, options, form),
         Command::Keys(KeysCommand::Rotate(options)) => rotate::run(&sources, options, form),
     }
