@@ -22,6 +22,7 @@ mod queue;
 mod recording;
 mod replay;
 pub mod request;
+pub mod restore;
 pub mod session;
 pub mod setup;
 pub mod sweep;

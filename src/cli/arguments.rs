@@ -63,6 +63,14 @@ pub(super) enum Command {
     Export(Export),
     /// Check receipts, exports and checkpoints offline: exit 0 if all hold, 1 if something does not, 2 if unreadable
     Verify(Verify),
+    /// Decide every recorded answer again: exit 0 if all come out the same, 1 if one does not, 2 if unreadable
+    Replay(Replay),
+    /// Copy the database into one file, beside a running server, and check the copy
+    Backup(Backup),
+    /// Put a backup in the database's place: refused where it would lose part of a log, unless told
+    Restore(Restore),
+    /// Look everything over: exit 0 if all is well or only worth a look, 1 if something is wrong
+    Doctor(Doctor),
     /// Work with mandates and policies as files
     #[command(subcommand)]
     Mandate(MandateCommand),
@@ -172,6 +180,60 @@ pub(super) struct Verify {
     /// The log's key, known from elsewhere: any other is a failure
     #[arg(long, value_name = "KEY")]
     pub(super) key: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Replay {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Whose log [default: every tenant's]
+    #[arg(long, value_name = "SLUG")]
+    pub(super) tenant: Option<String>,
+    /// The first place in the log, counted from 0 [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(super) from: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Backup {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// The file to write
+    #[arg(value_name = "FILE")]
+    pub(super) file: String,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Restore {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// A file that `procura backup` wrote
+    #[arg(value_name = "FILE")]
+    pub(super) file: String,
+    /// A signed checkpoint from elsewhere that the backup must reach; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(super) checkpoint: Vec<String>,
+    /// Restore although part of a log is lost, and why: the reason is recorded in every log
+    #[arg(long, value_name = "REASON")]
+    pub(super) accept_loss: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Doctor {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Leave out the drill: a server on a scratch copy whose disk is full, then whose database is locked
+    #[arg(long)]
+    pub(super) no_drill: bool,
+    /// The folder that `serve` writes mail to
+    #[arg(long, value_name = "DIR")]
+    pub(super) mail_folder: Option<String>,
+    /// The mail server that `serve` sends mail over
+    #[arg(long, value_name = "URL")]
+    pub(super) smtp_url: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
