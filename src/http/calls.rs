@@ -326,14 +326,3 @@ pub(super) fn readable(
             }
     }))
 }
-
-/// The newest signed checkpoint of a tenant's log: public.
-pub(super) async fn checkpoint(
-    app: web::Data<App>,
-    path: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let tenant: TenantSlug = path_id(&path, "log")?;
-    let head = app.read(move |connection| crate::storage::head::find(connection, &tenant)).await?;
-    let head = head.ok_or_else(|| Problem::not_found("log"))?;
-    Ok(HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(head.checkpoint))
-}
