@@ -237,7 +237,38 @@ mod tests {
         let mail = mail("Ada", answers, &one_waiting(), true);
         assert_eq!(mail.id, format!("2026-11-03.digest.{}", PrincipalId::new(tenant().created_at, [5; 10])));
         assert_eq!(mail.subject, "Your day at harbour: something waits for you");
-        insta::assert_snapshot!(mail.text);
+        insta::assert_snapshot!(mail.text, @r"
+        Hello Ada,
+
+        this is what was answered in your name yesterday, Monday, 2 November 2026:
+
+            allowed      12
+            put to you   2
+            refused      1
+            taken back   1   (too late to be told; nothing happened)
+
+        This waits for you:
+
+            payments.refund, until 3 Nov 2026, 11:00 CET
+            https://procura.example/queue/dec_1
+
+            and more, in your queue: https://procura.example/queue
+
+        This mail cannot approve anything, and neither can a reply to it: you decide on
+        those pages, signed in.
+
+        Keep this mail. What follows is the signed head of the record in which all of
+        this stands. A record that is changed later, or cut short, contradicts it, and
+        `procura verify --checkpoint` shows that to anyone.
+
+        harbour/log/harbour
+        3
+        AAAA
+
+        — harbour/log/harbour BBBB
+
+        Procura, harbour
+        ");
     }
 
     #[test]

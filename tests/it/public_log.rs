@@ -146,10 +146,20 @@ fn an_outside_reader_finds_every_leaf_and_every_growth_in_the_tiles(db: Db) {
     for receipt in given.iter().step_by(53) {
         let merkle = &receipt["merkle"];
         let (index, size) = (merkle["index"].as_u64().unwrap(), merkle["size"].as_u64().unwrap());
-        let (leaf, root) = (record_hash(&entries[usize::try_from(index).unwrap()]), hashes(&[merkle["root"].clone()].into()));
+        let (leaf, root) = (
+            record_hash(&entries[usize::try_from(index).unwrap()]),
+            hashes(&[merkle["root"].clone()].into()),
+        );
         check_record(&hashes(&merkle["path"]), size, root[0], index, leaf).unwrap();
         // And the checkpoint that went out with the receipt grew into the newest.
-        check_tree(&prove_tree(late.size(), size, &reader).unwrap(), late.size(), *late.hash(), size, root[0]).unwrap();
+        check_tree(
+            &prove_tree(late.size(), size, &reader).unwrap(),
+            late.size(),
+            *late.hash(),
+            size,
+            root[0],
+        )
+        .unwrap();
     }
     for from in [1, 2, 255, 256, 257, early.size(), size - 1, size] {
         let shown = client.get(&log(&format!("consistency?from={from}&to={size}"))).expect(200);
@@ -160,7 +170,8 @@ fn an_outside_reader_finds_every_leaf_and_every_growth_in_the_tiles(db: Db) {
         let old = tree_hash(from, &reader).unwrap();
         check_tree(&path, size, root, from, old).unwrap();
     }
-    check_tree(&prove_tree(size, early.size(), &reader).unwrap(), size, root, early.size(), *early.hash()).unwrap();
+    check_tree(&prove_tree(size, early.size(), &reader).unwrap(), size, root, early.size(), *early.hash())
+        .unwrap();
     for entry in entries {
         let entry: Value = serde_json::from_slice(&entry).unwrap();
         let members: Vec<&String> = entry.as_object().unwrap().keys().collect();
@@ -195,15 +206,33 @@ fn a_tile_is_served_where_the_log_is_that_long_and_nowhere_else(db: Db) {
     }
     let beyond = rest + 1;
     for absent in [
-        &*format!("tile/0/001.p/{beyond}"), &*format!("tile/entries/001.p/{beyond}"), "tile/0/001", "tile/entries/001",
-        "tile/0/002.p/1", "tile/1/000", "tile/1/000.p/2", "tile/1/001.p/1", "tile/2/000.p/1", "tile/63/000.p/1",
-        "tile/0/x018/x446/x744/x073/x709/x551/615", "tile/0/x018/x446/x744/x073/x709/x551/615.p/1",
-        "tile/0/0", "tile/00/000", "tile/64/000", "tile/data/000", "tile/0/000.p/0", "tile/0/000.p/256", "tile/0/", "tile/",
-        "tile/0/000/", "tile/0/../0/000",
+        &*format!("tile/0/001.p/{beyond}"),
+        &*format!("tile/entries/001.p/{beyond}"),
+        "tile/0/001",
+        "tile/entries/001",
+        "tile/0/002.p/1",
+        "tile/1/000",
+        "tile/1/000.p/2",
+        "tile/1/001.p/1",
+        "tile/2/000.p/1",
+        "tile/63/000.p/1",
+        "tile/0/x018/x446/x744/x073/x709/x551/615",
+        "tile/0/x018/x446/x744/x073/x709/x551/615.p/1",
+        "tile/0/0",
+        "tile/00/000",
+        "tile/64/000",
+        "tile/data/000",
+        "tile/0/000.p/0",
+        "tile/0/000.p/256",
+        "tile/0/",
+        "tile/",
+        "tile/0/000/",
+        "tile/0/../0/000",
     ] {
         assert_eq!(served(absent), 404, "{absent}");
     }
-    let (other, nobody) = (client.get("/log/quay/tile/0/001.p/1").status, client.get("/log/nobody/tile/0/000.p/1").status);
+    let (other, nobody) =
+        (client.get("/log/quay/tile/0/001.p/1").status, client.get("/log/nobody/tile/0/000.p/1").status);
     assert_eq!((other, nobody), (404, 404), "the tiles of one log are none of another's");
     for rest in ["checkpoint", "witnessed", "consistency?from=1", "proof?index=0"] {
         assert_eq!(client.get(&format!("/log/nobody/{rest}")).status, 404, "{rest}");
@@ -215,7 +244,8 @@ fn a_proof_outside_the_log_is_refused_by_its_parameter(db: Db) {
     let server = Server::start(db);
     let client = server.client();
     let size = crate::log::size(&server);
-    let refused = |query: &str| client.get(&log(query)).expect_problem(422)["detail"].as_str().unwrap().to_owned();
+    let refused =
+        |query: &str| client.get(&log(query)).expect_problem(422)["detail"].as_str().unwrap().to_owned();
     for (query, named) in [
         ("consistency?to=1".to_owned(), "`from`"),
         ("consistency?from=0".into(), "`from`"),

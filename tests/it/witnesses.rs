@@ -47,7 +47,8 @@ fn get(server: &Server, what: &str) -> Reply {
 /// How many of these signed the note, besides the log: as an outside reader finds it.
 #[track_caller]
 fn signers(note: &str, key: &str, witnesses: &[&Witness]) -> usize {
-    let mut verifiers: Vec<Box<dyn signed_note::Verifier>> = vec![Box::new(StandardVerifier::new(key).unwrap())];
+    let mut verifiers: Vec<Box<dyn signed_note::Verifier>> =
+        vec![Box::new(StandardVerifier::new(key).unwrap())];
     for witness in witnesses {
         verifiers.push(Box::new(witness.verifier()));
     }
@@ -58,7 +59,8 @@ fn signers(note: &str, key: &str, witnesses: &[&Witness]) -> usize {
 }
 
 fn a_checkpoint_is_cosigned_by_its_witnesses_and_served_with_their_word(db: Db) {
-    let (first, second) = (Witness::new("first.example", Mood::Honest), Witness::new("second.example/w", Mood::Honest));
+    let (first, second) =
+        (Witness::new("first.example", Mood::Honest), Witness::new("second.example/w", Mood::Honest));
     let (server, key, agent) = server(db, &[&first, &second]);
     let both = [&first, &second];
     eventually("both witnesses sign the newest checkpoint", || {
