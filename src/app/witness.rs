@@ -22,6 +22,8 @@ const PATIENCE: Wait = Wait::from_secs(10);
 const LARGEST_ANSWER: u64 = 64 * 1024;
 /// How often a checkpoint is put before a witness that has seen the log up to elsewhere than was thought.
 const MOST_TRIES: u32 = 3;
+/// For how many tenants witnesses are asked at once.
+const MOST_AT_ONCE: usize = 16;
 /// How long it waits before it looks again whether somebody is to be asked, at most.
 const TICK: Wait = Wait::from_secs(5);
 
@@ -57,12 +59,23 @@ enum Said {
 pub(super) async fn run(app: Arc<App>, witnesses: Vec<Witness>, every: Duration) {
     let agent = agent();
     let every_wait = Wait::from_millis(u64::try_from(every.whole_milliseconds()).unwrap_or(0));
+    let witnesses: Arc<[Witness]> = witnesses.into();
     loop {
+        // One witness that never answers holds up the logs it is asked for, and not those of everybody.
+        let mut rounds = JoinSet::new();
         for tenant in tenants(&app).await.unwrap_or_default() {
-            if let Err(error) = ask_all(&app, &agent, &tenant, &witnesses, (clock::now(), every)).await {
-                tracing::warn!(%error, tenant = tenant.as_str(), "the witnesses could not be asked; it is tried again");
+            if rounds.len() >= MOST_AT_ONCE {
+                rounds.join_next().await;
             }
+            let (app, agent, witnesses) = (app.clone(), agent.clone(), witnesses.clone());
+            rounds.spawn(async move {
+                if let Err(error) = ask_all(&app, &agent, &tenant, &witnesses, (clock::now(), every)).await {
+                    let tenant = tenant.as_str();
+                    tracing::warn!(%error, tenant, "the witnesses could not be asked; it is tried again");
+                }
+            });
         }
+        while rounds.join_next().await.is_some() {}
         tokio::time::sleep(every_wait.clamp(Wait::from_millis(100), TICK)).await;
     }
 }

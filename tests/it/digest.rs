@@ -80,7 +80,7 @@ fn everyone_is_told_once_of_the_day_before_with_the_checkpoint(db: Db) {
     for _ in 0..3 {
         agent.evaluate(&refund("1.00")).expect_outcome("allow");
     }
-    agent.evaluate(&with(&refund("1.00"), "intent", "account.close")).expect_outcome("escalate");
+    agent.evaluate(&with(&refund("1.00"), "intent", "notes.write")).expect_outcome("escalate");
     let waits = agent.evaluate(&refund("5000.00")).expect_outcome("escalate");
     let reader = Agent::of_kind(&member, "reader", "answering", &crate::documents::ACTING_SCOPES);
     reader.evaluate(&json!({"intent": "x.y", "arguments": {}})).expect_outcome("refuse");

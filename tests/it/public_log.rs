@@ -192,17 +192,17 @@ fn a_tile_is_served_where_the_log_is_that_long_and_nowhere_else(db: Db) {
     receipts(&agent, 270);
     let size = crate::log::size(&server);
     let rest = size - 256;
-    let served = |path: &str| fetch(&client, path).0;
+    let status = |path: &str| fetch(&client, path).0;
     let whole = fetch(&client, "tile/0/000").2;
     assert_eq!(whole.len(), 256 * 32);
     for width in [1, 100, 255] {
         let part = fetch(&client, &format!("tile/0/000.p/{width}")).2;
         assert_eq!(part, whole[..width * 32], "what it held when it was not yet full");
     }
-    assert_eq!(served("tile/1/000.p/1"), 200);
+    assert_eq!(status("tile/1/000.p/1"), 200);
     for there in 1..=rest {
-        assert_eq!(served(&format!("tile/0/001.p/{there}")), 200, "{there} of {rest}");
-        assert_eq!(served(&format!("tile/entries/001.p/{there}")), 200, "{there} of {rest}");
+        assert_eq!(status(&format!("tile/0/001.p/{there}")), 200, "{there} of {rest}");
+        assert_eq!(status(&format!("tile/entries/001.p/{there}")), 200, "{there} of {rest}");
     }
     let beyond = rest + 1;
     for absent in [
@@ -229,7 +229,7 @@ fn a_tile_is_served_where_the_log_is_that_long_and_nowhere_else(db: Db) {
         "tile/0/000/",
         "tile/0/../0/000",
     ] {
-        assert_eq!(served(absent), 404, "{absent}");
+        assert_eq!(status(absent), 404, "{absent}");
     }
     let (other, nobody) =
         (client.get("/log/quay/tile/0/001.p/1").status, client.get("/log/nobody/tile/0/000.p/1").status);

@@ -4,6 +4,7 @@ use crate::agent::Agent;
 use crate::database::{Db, both};
 use crate::documents::{refund, small_refunds};
 use crate::server::{Folder, Server, TENANT, ended, said};
+use crate::witness::{Mood, Witness};
 use std::path::Path;
 
 both!(
@@ -71,7 +72,7 @@ fn rewound(db: Db) -> Rewound {
 }
 
 fn a_log_that_lost_its_end_is_not_served_to_those_who_hold_its_checkpoint(db: Db) {
-    let Rewound { server, agent, old, new, .. } = rewound(db);
+    let Rewound { server, agent, folder, old, new } = rewound(db);
     let words = refused(&server, &[&old.0, &new.0]);
     let here = crate::log::check_whole(server.database());
     for part in [&*new.0, &format!("{} leaves", new.1), &format!("has {here}"), "lost its end", "sha256:"] {
@@ -82,12 +83,17 @@ fn a_log_that_lost_its_end_is_not_served_to_those_who_hold_its_checkpoint(db: Db
     let mut server = server.option("--checkpoint", &old.0);
     server.serve();
     grow(&agent, 1, "3.00");
+    drop(folder);
 }
 
 fn a_log_that_went_on_from_an_old_copy_is_not_served_to_those_who_hold_its_checkpoint(db: Db) {
-    let Rewound { mut server, agent, folder, old, new } = rewound(db);
+    let Rewound { server, agent, folder, old, new } = rewound(db);
+    let witness = Witness::new("witness.example", Mood::Honest);
+    let mut server = server.option("--witness", &format!("{} http://127.0.0.1:9", witness.key()));
     server.serve();
+    not_taken(&server, &witness, &new.0, "it is of");
     grow(&agent, 20, "3.00");
+    not_taken(&server, &witness, &new.0, "its root at");
     let forked = held(&server, &folder, "forked");
     assert!(forked.1 > new.1);
     assert!(server.terminate().success());
@@ -103,6 +109,20 @@ fn a_log_that_went_on_from_an_old_copy_is_not_served_to_those_who_hold_its_check
     connection.execute("UPDATE receipts SET hash = prev WHERE log_index = 259");
     let words = refused(&server, &[]);
     assert!(words.contains("does not lead") || words.contains("had root"), "{words}");
+}
+
+/// A checkpoint of the other course of the log, though signed by it and by a witness, is not taken for one of this.
+#[track_caller]
+fn not_taken(server: &Server, witness: &Witness, file: &str, why: &str) {
+    let note = std::fs::read_to_string(file).unwrap();
+    let text = format!("{}\n", note.split("\n\n").next().unwrap());
+    let body = format!("{note}{}", witness.cosign(&text));
+    let path = format!("/log/{TENANT}/cosignature");
+    let answer =
+        server.client().send("POST", &path, &[("content-type", "text/plain")], Some(body.as_bytes()));
+    let detail = answer.expect_problem(409)["detail"].to_string();
+    assert!(detail.contains("this log never stood there") && detail.contains(why), "{detail}");
+    assert_eq!(server.client().get(&format!("/log/{TENANT}/witnessed")).status, 404);
 }
 
 #[test]

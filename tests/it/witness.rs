@@ -9,11 +9,13 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tlog_tiles::{Checkpoint, Hash, check_tree};
 
 /// The byte that says what a cosigning key is for (tlog-cosignature).
 const COSIGNATURE: u8 = 4;
+/// When it signs, in seconds since 1970: its clock stands still.
+const NOW: u64 = 1_796_000_000;
 
 /// How a witness behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,11 +114,10 @@ impl Witness {
         Cosigner { name: self.name.clone(), id: u32::from_be_bytes(self.id()), public: self.public() }
     }
 
-    /// Its signature line over a checkpoint's text, as of now.
+    /// Its signature line over a checkpoint's text.
     pub(crate) fn cosign(&self, text: &str) -> String {
-        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-        let signed = self.pair().sign(format!("cosignature/v1\ntime {time}\n{text}").as_bytes());
-        let bytes = [&self.id()[..], &time.to_be_bytes(), signed.as_ref()].concat();
+        let signed = self.pair().sign(format!("cosignature/v1\ntime {NOW}\n{text}").as_bytes());
+        let bytes = [&self.id()[..], &NOW.to_be_bytes(), signed.as_ref()].concat();
         format!("\u{2014} {} {}\n", self.name, BASE64_STANDARD.encode(bytes))
     }
 

@@ -17,6 +17,18 @@ both!(
     what_a_witness_signed_may_be_handed_in_by_anyone,
 );
 
+#[test]
+fn a_witness_is_spoken_to_over_tls_or_not_at_all() {
+    let witness = Witness::new("witness.example", Mood::Honest);
+    let mut server = Server::set_up(Db::Sqlite, &[TENANT]).option("--witness-every", "1");
+    witness.know(&log_key(&server));
+    // It listens there, but speaks no TLS.
+    server = server.option("--witness", &witness.option().replace(" http://", " https://"));
+    server.serve();
+    eventually("it is said", || server.log_tail().contains("it cannot be reached"));
+    assert!(witness.asked().is_empty());
+}
+
 /// The key of the first tenant's log.
 fn log_key(server: &Server) -> String {
     let output = server.run(&["keys", "list", "--json"]);

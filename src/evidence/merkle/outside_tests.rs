@@ -33,8 +33,13 @@ impl Both {
         both
     }
 
-    fn node(&self, level: u32, index: u64) -> Result<Hash, Infallible> {
-        Ok(self.levels[usize::try_from(level).unwrap()][usize::try_from(index).unwrap()])
+    fn node(&self, level: u32, index: u64) -> Hash {
+        self.levels[usize::try_from(level).unwrap()][usize::try_from(index).unwrap()]
+    }
+
+    /// The same, as the tree asks for it.
+    fn nodes(&self) -> impl FnMut(u32, u64) -> Result<Hash, Infallible> + '_ {
+        |level, index| Ok(self.node(level, index))
     }
 }
 
@@ -52,7 +57,7 @@ proptest! {
     #[test]
     fn roots_are_the_same(size in 0u64..600, seed: u8) {
         let both = Both::grown(size, seed);
-        let root = root(size, |level, index| both.node(level, index)).unwrap();
+        let root = root(size, both.nodes()).unwrap();
         prop_assert_eq!(root.0, tree_hash(size, &both).unwrap().0);
     }
 
@@ -61,9 +66,9 @@ proptest! {
         let (index, both) = (index % size, Both::grown(size, seed));
         // Also in a tree that the log has outgrown.
         let size = (index + 1).max(size - cut.min(size - 1));
-        let root = root(size, |level, index| both.node(level, index)).unwrap();
-        let leaf = both.node(0, index).unwrap();
-        let proof = path(index, size, |level, index| both.node(level, index)).unwrap();
+        let root = root(size, both.nodes()).unwrap();
+        let leaf = both.node(0, index);
+        let proof = path(index, size, both.nodes()).unwrap();
         let their_proof = prove_record(size, index, &both).unwrap();
         prop_assert!(check_record(&theirs(&proof), size, Theirs(root.0), index, Theirs(leaf.0)).is_ok());
         prop_assert!(verify_inclusion(&leaf, index, size, &ours(&their_proof), &root));
@@ -74,9 +79,9 @@ proptest! {
     fn each_believes_the_others_consistency_proof(old in 1u64..600, more in 0u64..600, seed: u8) {
         let new = old + more;
         let both = Both::grown(new, seed);
-        let root = |size| root(size, |level, index| both.node(level, index)).unwrap();
+        let root = |size| root(size, both.nodes()).unwrap();
         let (old_root, new_root) = (root(old), root(new));
-        let proof = consistency_path(old, new, |level, index| both.node(level, index)).unwrap();
+        let proof = consistency_path(old, new, both.nodes()).unwrap();
         let their_proof = prove_tree(new, old, &both).unwrap();
         prop_assert!(check_tree(&theirs(&proof), new, Theirs(new_root.0), old, Theirs(old_root.0)).is_ok());
         prop_assert!(verify_consistency(old, new, &old_root, &new_root, &ours(&their_proof)));
@@ -86,9 +91,9 @@ proptest! {
     #[test]
     fn neither_believes_a_proof_with_one_bit_changed(size in 2u64..600, index in 0u64..600, bit in 0usize..256, seed: u8) {
         let (index, both) = (index % size, Both::grown(size, seed));
-        let root = root(size, |level, index| both.node(level, index)).unwrap();
-        let leaf = both.node(0, index).unwrap();
-        let mut proof = path(index, size, |level, index| both.node(level, index)).unwrap();
+        let root = root(size, both.nodes()).unwrap();
+        let leaf = both.node(0, index);
+        let mut proof = path(index, size, both.nodes()).unwrap();
         let place = bit % proof.len();
         proof[place].0[bit / 8] ^= 1 << (bit % 8);
         prop_assert!(check_record(&theirs(&proof), size, Theirs(root.0), index, Theirs(leaf.0)).is_err());
