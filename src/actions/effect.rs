@@ -5,6 +5,7 @@ use super::recording::{Content, put};
 use super::{Error, enforcement_point, withdraw};
 use crate::committer::{Books, Draft, Life};
 use crate::domain::{Chain, DecisionId, Duration, EffectId, EnforcementPointId, Malformed};
+use crate::engine::Why;
 use crate::engine::step::{self, Word};
 use crate::evidence::canonical;
 use crate::evidence::receipt::Kind;
@@ -219,6 +220,7 @@ fn record(
             used_index: None,
             asks: 1,
             approvals: BTreeSet::new(),
+            why: Why::default(),
         };
         let (connection, slug) = books.place();
         decision::insert(connection, slug, &opened)?;

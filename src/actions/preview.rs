@@ -13,7 +13,7 @@ use crate::domain::{
 };
 use crate::engine::step::is_enough;
 use crate::engine::{
-    self, Action, Admission, Beside, Change, Ledger, MandateDocument, PolicyDocument, Used, Verdict,
+    self, Action, Admission, Beside, BookUse, Change, Ledger, MandateDocument, PolicyDocument, Used, Verdict,
     admit_mandate, admit_policy, check_domains, compare, compare_policies, permit_with_approval,
 };
 use crate::evidence::receipt::Kind;
@@ -23,6 +23,7 @@ use crate::storage::{AnyConnection, StoreError, tenant};
 use chrono_tz::Tz;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::convert::Infallible;
 
 /// How far back a preview looks at most.
 pub const LONGEST_WINDOW: Duration = Duration::days(90);
@@ -287,11 +288,8 @@ impl Rehearsal {
         if check_domains(&drafted, action, at).is_err() {
             return (WouldBe::Malformed, None);
         }
-        let mut used = Used::default();
-        for look in engine::looks(&drafted, action, at) {
-            used.note(&look, self.ledger.used(principal, &look));
-        }
-        let verdict = engine::decide(&engine::Standing { used: &used, ..drafted }, action, at);
+        let read = |look: &BookUse| Ok::<_, Infallible>(self.ledger.used(principal, look));
+        let Ok((verdict, _)) = engine::decide_reading(&drafted, action, at, read);
         if call.follows_up(&self.settled) && verdict.outcome != Outcome::Refuse {
             return (WouldBe::Answered(Outcome::Allow), Some(verdict));
         }

@@ -74,6 +74,12 @@ pub(super) struct Facts<'a> {
     work: Cell<usize>,
 }
 
+/// A condition that does not hold: where it stands in its clause, and why.
+pub(super) struct Failed {
+    place: usize,
+    reason: Reason,
+}
+
 /// What reading through the values of one action may cost, all documents together: about as many comparisons, or
 /// characters put to a pattern, weighed by the size of the pattern.
 pub(super) const MOST_WORK: usize = 2_000_000;
@@ -103,6 +109,21 @@ impl<'a> Facts<'a> {
     /// The first condition that does not hold, as a reason.
     pub(super) fn test_all(&self, conditions: &[Condition], pass: Pass) -> Result<(), Reason> {
         conditions.iter().try_for_each(|condition| self.test(condition, pass))
+    }
+
+    /// Every condition of an allowance that does not hold, as a reason; `first` is the one found before, which is not
+    /// tested again, nor is what comes before it.
+    pub(super) fn all_in_the_way(&self, conditions: &[Condition], first: &Failed) -> Vec<Reason> {
+        let after = conditions.iter().skip(first.place.saturating_add(1));
+        let others = after.filter_map(|condition| self.test(condition, Pass::Every).err());
+        std::iter::once(first.reason.clone()).chain(others).collect()
+    }
+
+    /// The first condition of an allowance that does not hold.
+    pub(super) fn first_in_the_way(&self, conditions: &[Condition]) -> Result<(), Failed> {
+        conditions.iter().enumerate().try_for_each(|(place, condition)| {
+            self.test(condition, Pass::Every).map_err(|reason| Failed { place, reason })
+        })
     }
 
     pub(super) fn test(&self, condition: &Condition, pass: Pass) -> Result<(), Reason> {

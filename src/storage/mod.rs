@@ -35,6 +35,7 @@ pub mod session;
 pub mod tenant;
 pub mod tile;
 mod transaction;
+mod turn;
 pub mod witness;
 
 pub use database::{AnyConnection, Database, Readers, move_write_ahead_log};

@@ -218,6 +218,7 @@ diesel::table! {
         used_index -> Nullable<BigInt>,
         asks -> BigInt,
         approvals -> Nullable<Text>,
+        why -> Nullable<Text>,
     }
 }
 

@@ -221,7 +221,7 @@ impl ReferenceStateMachine for Reference {
                 let status = match SETTING.yes(world, *decision, *person, &asked, &verdict) {
                     Yes::Completes | Yes::Counts { .. } => 200,
                     Yes::DoesNotCount => 403,
-                    Yes::AlreadyGiven | Yes::Withdraws | Yes::Over(_) => 409,
+                    Yes::AlreadyGiven | Yes::Anew | Yes::Withdraws | Yes::Over(_) => 409,
                 };
                 Told { status, ..Told::default() }
             }

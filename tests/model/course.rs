@@ -327,8 +327,8 @@ impl Reply {
             Answer::Decided(decided) => {
                 let decision = match decided.queue {
                     QueueUse::Open => Some(next),
-                    QueueUse::Again(there) => Some(there),
-                    QueueUse::None | QueueUse::Uses | QueueUse::Flood => None,
+                    QueueUse::Again(there) | QueueUse::Anew(there) => Some(there),
+                    QueueUse::None | QueueUse::Uses | QueueUse::Closes(_) | QueueUse::Flood => None,
                 };
                 (Some(decided.outcome), decision)
             }

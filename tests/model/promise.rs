@@ -15,6 +15,8 @@ pub(crate) const LIMIT: &str = "what may have happened is within every limit";
 pub(crate) const ONE_OUTCOME: &str = "a decision has one outcome";
 /// A yes lets one call through, and only while it stands.
 pub(crate) const ONE_USE: &str = "a yes is used once, and while it stands";
+/// Nothing stands in the way of what a yes lets through that was not shown to whoever said it.
+pub(crate) const SHOWN: &str = "a yes is good against what was shown";
 /// What is refused now gets no yes.
 pub(crate) const YES: &str = "what is refused gets no yes";
 /// An effect is there because its allow was recorded before.
@@ -37,6 +39,7 @@ pub(crate) fn promises() -> Vec<Property<Service>> {
         Property::always(LIMIT, |service, state: &State| limits_hold(service, state)),
         Property::always(ONE_OUTCOME, |_, state: &State| decisions_end_once(&state.world)),
         Property::always(ONE_USE, |_, state: &State| yeses_are_used_once(&state.world)),
+        Property::always(SHOWN, |_, state: &State| yeses_are_to_what_was_shown(&state.world)),
         Property::always(YES, |_, state: &State| !state.yes_to_refused),
         Property::always(EFFECT, |_, state: &State| effects_were_allowed(&state.world)),
         Property::always(ONE_EFFECT, |_, state: &State| keys_have_one_effect(&state.world)),
@@ -182,7 +185,7 @@ fn yeses_are_used_once(world: &World) -> bool {
     (0..world.decisions.len()).all(|decision| {
         let mut stands_until = None;
         world.log.iter().all(|entry| match entry {
-            Entry::Yes { decision: of, completes: true, until } if *of == decision => {
+            Entry::Yes { decision: of, completes: true, until, .. } if *of == decision => {
                 stands_until = Some(*until);
                 true
             }
@@ -202,6 +205,17 @@ fn yeses_are_used_once(world: &World) -> bool {
             | Entry::Ended { .. }
             | Entry::Revoked => true,
         })
+    })
+}
+
+fn yeses_are_to_what_was_shown(world: &World) -> bool {
+    world.log.iter().enumerate().all(|(place, entry)| {
+        let Entry::Answered { uses: Some(used), grounds, .. } = entry else { return true };
+        let said = world.log[..place].iter().rev().find_map(|entry| match entry {
+            Entry::Yes { decision, completes: true, shown, .. } if decision == used => Some(shown),
+            _ => None,
+        });
+        said.is_some_and(|shown| shown.cover(grounds))
     })
 }
 

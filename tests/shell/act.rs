@@ -47,10 +47,10 @@ impl Setting {
         for place in 0..world.decisions.len() {
             let DecisionKind::Action { body } = world.decisions[place].kind else { continue };
             let asked = world.asked(self, place, None);
-            let would_be = || Some(self.verdict(world, body, world.version()).outcome);
-            match step::after_narrowing(&asked, would_be) {
+            let now = self.verdict(world, body, world.version());
+            match step::after_narrowing(&asked, Some(&now)) {
                 AfterChange::Stays => {}
-                AfterChange::AsksAgain => world.decisions[place].given.clear(),
+                AfterChange::Anew => world.decisions[place].put_anew(&now),
                 AfterChange::Withdrawn => end(world, place, DecisionStatus::Withdrawn),
             }
         }
@@ -79,14 +79,17 @@ impl Setting {
                 let row = &mut world.decisions[decision];
                 row.given.push(given);
                 let until = row.approve(now);
-                world.log.push(Entry::Yes { decision, completes: true, until });
+                let shown = asked.shown.clone();
+                world.log.push(Entry::Yes { decision, completes: true, until, shown });
             }
             Yes::Counts { .. } => {
                 let row = &mut world.decisions[decision];
                 row.given.push(given);
                 let until = row.expires_at;
-                world.log.push(Entry::Yes { decision, completes: false, until });
+                let shown = asked.shown.clone();
+                world.log.push(Entry::Yes { decision, completes: false, until, shown });
             }
+            Yes::Anew => world.decisions[decision].put_anew(verdict),
             Yes::Withdraws => end(world, decision, DecisionStatus::Withdrawn),
             Yes::DoesNotCount | Yes::AlreadyGiven | Yes::Over(_) => {}
         }
@@ -175,7 +178,7 @@ impl Setting {
     }
 }
 
-fn end(world: &mut World, decision: usize, status: DecisionStatus) {
+pub(super) fn end(world: &mut World, decision: usize, status: DecisionStatus) {
     world.decisions[decision].status = status;
     world.log.push(Entry::Over { decision, status });
 }

@@ -2,7 +2,7 @@
 
 use procura::domain::{DecisionStatus, EffectStatus, Outcome, Timestamp};
 use procura::engine::step::{Asked, First, Given, Versions};
-use procura::engine::{Book, BookUse, Change};
+use procura::engine::{Book, BookUse, Change, Grounds};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -44,11 +44,13 @@ pub(crate) enum Entry {
         /// The decision it opened, or that waits for the same.
         opens: Option<usize>,
         at: Timestamp,
+        /// What stood in the way, where a yes was asked for or used.
+        grounds: Grounds,
     },
     /// A repeated call got the first answer again, or a refusal of its own.
     Replayed { first: usize, again: bool },
     /// A person's yes.
-    Yes { decision: usize, completes: bool, until: Timestamp },
+    Yes { decision: usize, completes: bool, until: Timestamp, shown: Grounds },
     /// A person's no.
     No { decision: usize },
     /// A decision ended without a person.
@@ -100,6 +102,8 @@ pub(crate) struct Decision {
     pub(crate) expires_at: Timestamp,
     pub(crate) approved_until: Option<Timestamp>,
     pub(crate) given: Vec<Given>,
+    /// What stood in the way, as whoever decides is shown it.
+    pub(crate) shown: Grounds,
 }
 
 /// Something that may happen once.
@@ -196,6 +200,7 @@ impl World {
             approved_until: row.approved_until,
             principal: setting.people[0].by,
             given: row.given.clone(),
+            shown: row.shown.clone(),
         }
     }
 

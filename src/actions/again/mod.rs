@@ -8,9 +8,9 @@ pub(super) mod recorded;
 
 use super::request;
 use crate::domain::{AgentId, Country, CredentialId, Malformed, Outcome, PrincipalId, Timestamp};
-use crate::engine::step::{self, QueueUse, Settled};
+use crate::engine::step::{self, Load, QueueUse, Same, Settled};
 use crate::engine::{
-    self, Action, CredentialClauses, CredentialTerms, ENGINE_VERSION, Explanation, MandateDocument,
+    self, Action, BookUse, CredentialClauses, CredentialTerms, ENGINE_VERSION, Explanation, MandateDocument,
     PolicyDocument, Shown, Used, Verdict,
 };
 use crate::evidence::receipt::Kind;
@@ -20,6 +20,7 @@ use crate::storage::{AnyConnection, StoreError};
 use documents::Documents;
 use recorded::Recorded;
 use serde_json::{Value, json};
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 
@@ -230,23 +231,31 @@ impl Case {
         };
         // The gate wrote down what each look showed, in the order in which the engine asks; what it did not write
         // down counts as used up.
-        let mut used = Used::default();
-        for (look, amount) in engine::looks(&unread, action, self.at).iter().zip(&self.recorded.used) {
-            used.note(look, *amount);
-        }
+        let mut recorded = self.recorded.used.iter();
+        let read = |_: &BookUse| Ok::<_, Infallible>(recorded.next().copied().unwrap_or(u64::MAX));
+        let Ok((_, used)) = engine::decide_reading(&unread, action, self.at, read);
         with(&engine::Standing { used: &used, ..unread })
     }
 
     fn settle(&self, verdict: Verdict) -> Settled<()> {
         let named = self.recorded.asked.as_ref().map(|asked| (asked, ()));
-        let settled = step::settle(verdict, named, self.at, || {
-            // A call that never looked at the queue and would do so now differs in its outcome already.
-            Ok::<_, std::convert::Infallible>(self.recorded.queue.clone())
-        });
-        match settled {
-            Ok(settled) => settled,
-            Err(never) => match never {},
-        }
+        let Ok(settled) = step::settle(verdict, named, self.at, &mut Seen(&self.recorded));
+        settled
+    }
+}
+
+/// The queue as it was seen. A call that never looked at it and would do so now differs in its outcome already.
+struct Seen<'a>(&'a Recorded);
+
+impl step::Queue<()> for Seen<'_> {
+    type Error = Infallible;
+
+    fn same(&mut self) -> Result<Option<Same<()>>, Infallible> {
+        Ok(self.0.same.clone())
+    }
+
+    fn load(&mut self) -> Result<Load, Infallible> {
+        Ok(self.0.load)
     }
 }
 
@@ -286,6 +295,13 @@ fn course(settled: &Settled<()>) -> String {
     match (&settled.queue, settled.outcome) {
         (QueueUse::Open, _) => "a person decides: it joins the queue".to_owned(),
         (QueueUse::Again(()), _) => "the same ask waits for a person already".to_owned(),
+        (QueueUse::Anew(()), _) => {
+            "the same ask waits for a person already, and is put anew: more stands in the way than was shown"
+                .to_owned()
+        }
+        (QueueUse::Closes(()), _) => {
+            "the same ask waited for a person, and is over: this is allowed without it".to_owned()
+        }
         (QueueUse::Uses, _) => "a person's yes is used".to_owned(),
         (QueueUse::Flood, _) => format!("the agent asks for too much attention: {}", settled.reason),
         (QueueUse::None, Outcome::Refuse) if settled.verdict.outcome != Outcome::Refuse => {

@@ -475,3 +475,26 @@ fn a_policy_check_says_what_does_nothing() {
         ]
     );
 }
+
+#[test]
+fn what_must_hold_is_not_reworded_or_dropped_as_a_narrowing() {
+    let asking = |obligation: Option<&str>| {
+        let mut clause = json!({"id": "P", "intent": "pay", "effect": "escalate"});
+        if let Some(obligation) = obligation {
+            clause["obligation"] = json!(obligation);
+        }
+        policy(json!({"clauses": [clause]}))
+    };
+    let none = policy(json!({"clauses": []}));
+    let (plain, one, other) = (asking(None), asking(Some("Call back.")), asking(Some("Write back.")));
+    for (old, new, change) in [
+        (&none, &one, Narrowed),
+        (&plain, &one, Narrowed),
+        (&one, &one, Unchanged),
+        (&one, &other, Mixed),
+        (&one, &plain, Widened),
+        (&one, &none, Widened),
+    ] {
+        assert_eq!(compare_policies(old, new), change, "{:?} {:?}", old.to_json(), new.to_json());
+    }
+}
