@@ -8,6 +8,7 @@ mod limits;
 mod mailer;
 pub mod preview;
 pub mod public_log;
+mod roots;
 mod settings;
 pub mod shown;
 pub mod tree;
@@ -17,6 +18,7 @@ mod witness;
 pub use authenticate::{Caller, CallerError, Presenter};
 pub use background::Background;
 pub use limits::{Limits, TooMany};
+pub use roots::Roots;
 pub use settings::{DIGEST_AT, MailTransport, Settings, WITNESS_EVERY};
 pub use shown::Shown;
 pub use witness::Witness;
@@ -68,6 +70,8 @@ pub struct App {
     pub links: Links,
     /// Whether people are told by mail.
     pub mail: MailSettings,
+    /// What is known of tiles that are not full.
+    pub roots: Arc<Roots>,
     /// Whose word on checkpoints is taken.
     pub witnesses: Arc<[VerifierKey]>,
     /// Whether pages are reached over TLS, so that cookies may insist on it.
@@ -115,6 +119,7 @@ impl App {
             limits: Limits::default(),
             links: Links::below(&settings.base_url()),
             mail: MailSettings { enabled: settings.mail.is_some() },
+            roots: Arc::default(),
             witnesses: settings.witnesses.iter().map(|witness| witness.key.clone()).collect(),
             is_https: settings.base_url().starts_with("https://"),
             verifiers: RwLock::new(verifiers),

@@ -1,5 +1,6 @@
 //! Paths through a log as it is now, from full tiles and the newest leaves.
 
+use super::Roots;
 use crate::crypto::PublicKey;
 use crate::crypto::keyring::KeyPurpose;
 use crate::domain::{Hash, TenantSlug};
@@ -38,6 +39,7 @@ pub struct Tree {
     checkpoint: Arc<str>,
     key: Arc<str>,
     tiles: HashMap<(u32, u64), Arc<Vec<Hash>>>,
+    roots: Arc<Roots>,
 }
 
 impl Tree {
@@ -60,7 +62,15 @@ impl Tree {
             checkpoint: head.checkpoint.into(),
             key: key.to_string().into(),
             tiles: HashMap::new(),
+            roots: Arc::default(),
         }))
+    }
+
+    /// The same, with what others found out about tiles that are not full.
+    #[must_use]
+    pub fn knowing(mut self, roots: &Arc<Roots>) -> Self {
+        self.roots = roots.clone();
+        self
     }
 
     /// How many leaves it has.
@@ -182,8 +192,7 @@ impl Tree {
             return Ok(leaves.iter().map(|(hash, auth)| receipt::leaf(hash, auth)).collect());
         }
         let complete = self.size.checked_shr(8 * level).unwrap_or(0);
-        (first..end.min(complete))
-            .map(|below| self.tile(connection, level - 1, below).map(|tile| merkle::complete_root(&tile)))
-            .collect()
+        let width = end.min(complete).saturating_sub(first);
+        self.roots.of_tile(connection, &self.tenant, (level, number), width)
     }
 }

@@ -300,11 +300,12 @@ pub(super) async fn receipt(
 pub(crate) async fn receipt_line(app: &App, caller: Caller, id: &str) -> Result<Vec<u8>, Problem> {
     let id: ReceiptId = path_id(id, "receipt")?;
     let tenant = caller.tenant().clone();
+    let roots = app.roots.clone();
     let found = app
         .read(move |connection| {
             let Some(stored) = readable(connection, &caller, id)? else { return Ok(None) };
-            let Some(mut tree) = Tree::now(connection, &tenant)? else { return Ok(None) };
-            let receipt = tree.receipt(connection, &stored)?;
+            let Some(tree) = Tree::now(connection, &tenant)? else { return Ok(None) };
+            let receipt = tree.knowing(&roots).receipt(connection, &stored)?;
             line_json(&stored, receipt).map(Some)
         })
         .await?;

@@ -56,7 +56,8 @@ pub(super) async fn tile(app: Data<App>, path: Path<(String, String)>) -> Result
     let (tenant, tile) = path.into_inner();
     let tenant: TenantSlug = path_id(&tenant, "log")?;
     let tile: TilePath = path_id(&tile, "tile")?;
-    let found = look(&app, move |connection| public_log::tile(connection, &tenant, &tile)).await?;
+    let roots = app.roots.clone();
+    let found = look(&app, move |connection| public_log::tile(connection, &roots, &tenant, &tile)).await?;
     let bytes = found.ok_or_else(|| Problem::not_found("tile"))?;
     Ok(HttpResponse::Ok()
         .content_type("application/octet-stream")
@@ -74,8 +75,10 @@ pub(super) async fn consistency(
     let query = Query::read(&request, &["from", "to"])?;
     let from = query.text("from").map(str::to_owned);
     let to = query.text("to").map(str::to_owned);
+    let roots = app.roots.clone();
     let shown = look(&app, move |connection| {
-        let Some(mut tree) = Tree::now(connection, &tenant)? else { return Ok(None) };
+        let Some(tree) = Tree::now(connection, &tenant)? else { return Ok(None) };
+        let mut tree = tree.knowing(&roots);
         let bounds = to.map_or(Ok(tree.size()), |to| within("to", &to, 1, tree.size())).and_then(|to| {
             let from =
                 from.ok_or_else(|| Malformed::whole("parameter `from` is missing: a size of the log"))?;
@@ -102,8 +105,10 @@ pub(super) async fn proof(
     let tenant: TenantSlug = path_id(&path, "log")?;
     let query = Query::read(&request, &["index"])?;
     let index = query.text("index").map(str::to_owned);
+    let roots = app.roots.clone();
     let shown = look(&app, move |connection| {
-        let Some(mut tree) = Tree::now(connection, &tenant)? else { return Ok(None) };
+        let Some(tree) = Tree::now(connection, &tenant)? else { return Ok(None) };
+        let mut tree = tree.knowing(&roots);
         let last = tree.size().saturating_sub(1);
         let index = index.ok_or_else(|| Malformed::whole("parameter `index` is missing: a leaf's place"));
         let index = match index.and_then(|index| within("index", &index, 0, last)) {
