@@ -9,11 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// How many tiles are kept, 8 KiB each at most; beyond it all are forgotten.
 const MOST_TILES: usize = 1024;
 
-/// What is known of tiles that are not full yet, by tenant, level and number.
+/// A tile, by tenant, level and number.
+type Place = (TenantSlug, u32, u64);
+
+/// What is known of tiles that are not full yet.
 ///
 /// Such a tile only ever grows at its end, so that what is known stays true.
 #[derive(Debug, Default)]
-pub struct Roots(Mutex<HashMap<(TenantSlug, u32, u64), Arc<Vec<Hash>>>>);
+pub struct Roots(Mutex<HashMap<Place, Arc<Vec<Hash>>>>);
 
 impl Roots {
     /// The first `width` hashes of a tile above the leaves, or as many as there are: the roots of the full tiles below.

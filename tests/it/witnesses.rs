@@ -15,6 +15,7 @@ both!(
     what_a_witness_did_not_sign_is_not_served,
     a_log_that_lost_its_end_is_told_of_where_its_witness_has_seen_more,
     what_a_witness_signed_may_be_handed_in_by_anyone,
+    what_was_signed_of_another_course_of_the_log_is_not_served_with_this_one,
 );
 
 #[test]
@@ -186,4 +187,27 @@ fn what_a_witness_signed_may_be_handed_in_by_anyone(db: Db) {
         assert_eq!(served, format!("{note}{line}"));
         assert_eq!(signers(&served, &key, &[&witness]), 1);
     }
+}
+
+fn what_was_signed_of_another_course_of_the_log_is_not_served_with_this_one(db: Db) {
+    let witness = Witness::new("witness.example", Mood::Honest);
+    let known = format!("{} http://127.0.0.1:9", witness.key());
+    let mut server = Server::set_up(db, &[TENANT]).option("--witness", &known);
+    server.serve();
+    // As after a copy of earlier data was put back, and the log went on from there to the same size.
+    let (note, size) = (get(&server, "checkpoint").text, crate::log::size(&server));
+    let text = format!("{}\n", note.split("\n\n").next().unwrap());
+    let other = witness.cosign(&format!("{text}other\n"));
+    let mut connection = server.database().connect();
+    connection.execute(&format!(
+        "INSERT INTO witnessed_checkpoints (tenant, size, checkpoint) VALUES ('{TENANT}', {size}, 'another'); \
+         INSERT INTO cosignatures (tenant, size, witness, at, line) VALUES ('{TENANT}', {size}, 'w', 0, '{}')",
+        other.trim_end()
+    ));
+    assert_eq!(get(&server, "checkpoint").text, note);
+    let body = format!("{note}{}", witness.cosign(&text));
+    let path = format!("/log/{TENANT}/cosignature");
+    let taken = server.client().send("POST", &path, &[("content-type", "text/plain")], Some(body.as_bytes()));
+    assert_eq!(taken.text, body, "what is signed of this one takes its place");
+    assert_eq!(get(&server, "checkpoint").text, body);
 }
