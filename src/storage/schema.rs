@@ -245,6 +245,16 @@ diesel::table! {
 }
 
 diesel::table! {
+    books_forgotten (tenant, log_index, book) {
+        tenant -> Text,
+        log_index -> BigInt,
+        book -> Text,
+        at -> BigInt,
+        amount -> BigInt,
+    }
+}
+
+diesel::table! {
     enforcement_points (tenant, id) {
         tenant -> Text,
         id -> Text,

@@ -149,7 +149,7 @@ impl Setting {
             uses,
             opens,
             at: world.now,
-            grounds: decided.verdict.grounds(),
+            grounds: uses.map(|_| Arc::new(decided.verdict.grounds())).unwrap_or_default(),
         });
         if let Some(used) = uses {
             world.decisions[used].status = DecisionStatus::Used;
@@ -158,7 +158,7 @@ impl Setting {
             QueueUse::Open => {
                 let kind = DecisionKind::Action { body: call.body };
                 let opened = Decision::open(kind, *version, world.now, DECISION_LIFETIME);
-                world.decisions.push(Decision { shown: decided.verdict.grounds(), ..opened });
+                world.decisions.push(Decision { shown: Arc::new(decided.verdict.grounds()), ..opened });
             }
             QueueUse::Anew(there) => world.decisions[*there].put_anew(&decided.verdict),
             QueueUse::Closes(_) => {
@@ -230,7 +230,7 @@ impl Queue<usize> for Waiting<'_> {
             Same {
                 known_by: place,
                 is_approved: row.status == DecisionStatus::Approved,
-                shown: row.shown.clone(),
+                shown: Grounds::clone(&row.shown),
             }
         }))
     }
@@ -257,14 +257,14 @@ impl Decision {
             expires_at: now.plus(lifetime),
             approved_until: None,
             given: Vec::new(),
-            shown: Grounds::default(),
+            shown: Arc::default(),
         }
     }
 
     /// Asks again with what stands in the way by now.
     pub(super) fn put_anew(&mut self, verdict: &Verdict) {
         self.given.clear();
-        self.shown = verdict.grounds();
+        self.shown = Arc::new(verdict.grounds());
     }
 
     pub(super) fn approve(&mut self, now: Timestamp) -> Timestamp {
