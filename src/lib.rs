@@ -35,7 +35,8 @@
 //! 2. [`engine`] – documents people write, the action to decide on, [`engine::decide`]; why it came out so,
 //!    [`engine::explain`]; what is said of a document before it goes live, [`engine::admit_mandate`]. [`engine::step`]
 //!    is the course of things after a verdict: what a repeated key, a yes, a report, a narrowing come to.
-//! 3. [`evidence`] – canonical JSON, commitments, the Merkle log, checkpoints, receipts, verification.
+//! 3. [`evidence`] – canonical JSON, commitments, the Merkle log and its tiles, checkpoints and what witnesses sign of
+//!    them, receipts, verification.
 //! 4. [`storage`] – the tables. Guards stand in the `WHERE`; a row count is the answer.
 //! 5. [`committer`] – batches. [`committer::Books`] is what an action sees.
 //! 6. [`actions`] – the verbs. Start with [`actions::evaluate`]. Two only read: [`actions::again`] decides a recorded

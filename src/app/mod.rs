@@ -3,6 +3,7 @@
 mod authenticate;
 mod background;
 pub mod backup;
+mod digest;
 pub mod doctor;
 pub mod examine;
 pub mod export;
@@ -10,17 +11,24 @@ mod limits;
 mod mailer;
 mod places;
 pub mod preview;
+pub mod public_log;
 pub mod replay;
 pub mod restore;
+mod roots;
 mod settings;
+pub mod shown;
 pub mod tree;
 mod verifiers;
+mod witness;
 
 pub use authenticate::{Caller, CallerError, Presenter};
 pub use background::Background;
 pub use limits::{Limits, TooMany};
 pub use places::{Place, Places};
-pub use settings::{MailTransport, Settings};
+pub use roots::Roots;
+pub use settings::{DIGEST_AT, MailTransport, Settings, WITNESS_EVERY};
+pub use shown::Shown;
+pub use witness::Witness;
 
 use crate::actions::answer::Links;
 use crate::committer::{self, Committer, LiveCatalogue};
@@ -28,6 +36,7 @@ use crate::crypto::keyring::{KeyringError, MasterKey};
 use crate::crypto::password::PasswordPool;
 use crate::crypto::token_cache::TokenCache;
 use crate::domain::TenantSlug;
+use crate::evidence::note::VerifierKey;
 use crate::notify::compose::MailSettings;
 use crate::storage::tenant::Tenant;
 use crate::storage::{self, AnyConnection, DataDirectory, Readers, StoreError};
@@ -71,6 +80,10 @@ pub struct App {
     pub links: Links,
     /// Whether people are told by mail.
     pub mail: MailSettings,
+    /// What is known of tiles that are not full.
+    pub roots: Arc<Roots>,
+    /// Whose word on checkpoints is taken.
+    pub witnesses: Arc<[VerifierKey]>,
     /// Whether pages are reached over TLS, so that cookies may insist on it.
     pub is_https: bool,
     verifiers: RwLock<Verifiers>,
@@ -96,6 +109,9 @@ impl App {
         let master = MasterKey::read(&key_file)?;
         let mut writer = settings.database.open_writer()?;
         storage::migrate(&mut writer)?;
+        for shown in &settings.shown {
+            shown::refuse_if_behind(&mut writer, shown)?;
+        }
         drop(writer);
         let committer = Committer::start(committer::Settings {
             database: settings.database.clone(),
@@ -115,6 +131,8 @@ impl App {
             limits: Limits::default(),
             links: Links::below(&settings.base_url()),
             mail: MailSettings { enabled: settings.mail.is_some() },
+            roots: Arc::default(),
+            witnesses: settings.witnesses.iter().map(|witness| witness.key.clone()).collect(),
             is_https: settings.base_url().starts_with("https://"),
             verifiers: RwLock::new(verifiers),
             tokens: TokenCache::new(CACHED_TOKENS),

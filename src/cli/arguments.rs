@@ -1,11 +1,12 @@
 //! What can be typed. Values stay texts here: where they come from and what they must be is settled elsewhere.
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Arg, ArgAction, Args, CommandFactory, Parser, Subcommand};
 use std::collections::BTreeSet;
 
 const ELSEWHERE: &str = "\
 Every option can also be set as an environment variable (--data-dir is PROCURA_DATA_DIR) and in a TOML file \
-named by --config (data-dir = \"…\"). An option counts before a variable, a variable before the file.";
+named by --config (data-dir = \"…\"). An option counts before a variable, a variable before the file. Of an option \
+that may stand several times a variable holds one value a line, the file a list of texts.";
 
 /// Mandate and credential authorisation for agents that act for people.
 #[derive(Debug, Parser)]
@@ -20,12 +21,20 @@ pub(super) struct Arguments {
 impl Arguments {
     /// The names of all options of all commands, as a configuration file may hold them.
     pub(super) fn option_names() -> BTreeSet<String> {
+        Self::names_of(|_| true)
+    }
+
+    /// The names of those that may stand several times.
+    pub(super) fn repeatable_names() -> BTreeSet<String> {
+        Self::names_of(|argument| matches!(argument.get_action(), ArgAction::Append))
+    }
+
+    fn names_of(is_meant: impl Fn(&Arg) -> bool) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         let mut commands = vec![Self::command()];
         while let Some(command) = commands.pop() {
-            names.extend(
-                command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)),
-            );
+            let meant = command.get_arguments().filter(|argument| is_meant(argument));
+            names.extend(meant.filter_map(|argument| argument.get_long().map(str::to_owned)));
             commands.extend(command.get_subcommands().cloned());
         }
         // The file cannot name itself.
@@ -143,6 +152,18 @@ pub(super) struct Serve {
     /// The sender of mail
     #[arg(long, value_name = "ADDRESS")]
     pub(super) mail_from: Option<String>,
+    /// When people are told of the day before, where mail leaves: HH:MM by the tenant's clocks, or never [default: 07:00]
+    #[arg(long, value_name = "TIME")]
+    pub(super) digest_at: Option<String>,
+    /// A signed checkpoint that somebody holds: a log that is behind it is not served. May stand several times
+    #[arg(long, value_name = "FILE")]
+    pub(super) checkpoint: Vec<String>,
+    /// Who cosigns checkpoints: a verifier key and an address, with a blank between. May stand several times
+    #[arg(long, value_name = "KEY URL")]
+    pub(super) witness: Vec<String>,
+    /// How often a witness is asked, at most, in seconds [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) witness_every: Option<String>,
     /// Serve the benchmark's handler that records nothing
     #[arg(long, hide = true)]
     pub(super) bench_bare: bool,

@@ -211,11 +211,11 @@ pub(super) async fn stored_receipt(
     tenant: &TenantSlug,
     stored: Arc<StoredReceipt>,
 ) -> Result<Receipt, Problem> {
-    let slug = tenant.clone();
+    let (slug, roots) = (tenant.clone(), app.roots.clone());
     let receipt = app
         .read(move |connection| {
-            let Some(mut tree) = crate::app::tree::Tree::now(connection, &slug)? else { return Ok(None) };
-            tree.receipt(connection, &stored).map(Some)
+            let Some(tree) = crate::app::tree::Tree::now(connection, &slug)? else { return Ok(None) };
+            tree.knowing(&roots).receipt(connection, &stored).map(Some)
         })
         .await?;
     receipt.ok_or_else(|| Problem::not_found("tenant"))

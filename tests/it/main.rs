@@ -1,7 +1,7 @@
 //! Drives the built binary over HTTP, on both databases, as its callers would.
 //!
 //! One module a feature. [`server`] starts and kills the binary, [`client`] speaks to it, [`agent`] makes those that
-//! call, [`database`] says on which database, [`documents`] holds the mandates that most tests begin with. [`visitor`]
+//! call, [`witness`] is an outside witness of the log, [`database`] says on which database, [`documents`] holds the mandates that most tests begin with. [`visitor`]
 //! is a person at the pages, [`browser`] a real one.
 //!
 //! [`histories`] plays random events to the binary and holds its answers against the model of `tests/model`, which
@@ -36,6 +36,8 @@ mod crash;
 mod credential;
 #[cfg(test)]
 mod database;
+#[cfg(test)]
+mod digest;
 #[cfg(test)]
 mod doctor;
 #[cfg(test)]
@@ -97,6 +99,8 @@ mod preview;
 #[cfg(test)]
 mod process;
 #[cfg(test)]
+mod public_log;
+#[cfg(test)]
 mod reference;
 #[cfg(test)]
 mod replay;
@@ -116,6 +120,8 @@ mod session;
 #[path = "../shell/mod.rs"]
 mod shell;
 #[cfg(test)]
+mod shown;
+#[cfg(test)]
 mod tamper;
 #[cfg(test)]
 mod tls;
@@ -123,5 +129,9 @@ mod tls;
 mod visitor;
 #[cfg(test)]
 mod wire;
+#[cfg(test)]
+mod witness;
+#[cfg(test)]
+mod witnesses;
 #[cfg(test)]
 mod writers;

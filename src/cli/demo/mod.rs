@@ -142,15 +142,7 @@ struct Server {
 
 impl Server {
     fn start(listen: SocketAddr, place: &Place) -> Result<Self, Failure> {
-        let settings = Settings {
-            listen,
-            data_dir: place.data_dir.clone(),
-            database: place.database.clone(),
-            public_url: None,
-            mail: None,
-            mail_from: String::new(),
-            bench_bare: false,
-        };
+        let settings = Settings::plain(listen, place.data_dir.clone(), place.database.clone());
         let (sender, started) = mpsc::channel();
         let thread = Builder::new()
             .name("server".into())
