@@ -7,7 +7,8 @@ use crate::documents::{refund, small_refunds};
 use crate::server::{Folder, Server, TENANT, procura, said};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Output;
+use std::path::Path;
+use std::process::{Command, Output};
 
 both!(anyone_reads_the_checkpoint, a_receipt_is_found_again_with_a_path_to_the_present_head,);
 
@@ -64,10 +65,23 @@ pub(crate) fn export(person: &Client, credential: &str) -> String {
     reply.text
 }
 
-/// Runs `verify` on a file of this text.
+/// Runs `verify` on a file of this text, and the other verifier, which must end alike and name what fails as well.
+#[track_caller]
 pub(crate) fn verify(folder: &Folder, text: &str) -> Output {
     let file = folder.write("to-verify.jsonl", text);
-    procura(&["verify"]).arg(file).output().unwrap()
+    verify_files(&[], &[&file])
+}
+
+/// As [`verify`], on files that are there.
+#[track_caller]
+pub(crate) fn verify_files(options: &[&str], files: &[&Path]) -> Output {
+    let ours = procura(&["verify"]).args(options).args(files).output().unwrap();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/ops/verify.py");
+    let theirs = Command::new("python3").arg(script).args(options).args(files).output().unwrap();
+    let words = said(&theirs);
+    assert_eq!(ours.status.code(), theirs.status.code(), "procura: {}; ops/verify.py: {words}", said(&ours));
+    assert!(!words.trim().is_empty() && !words.contains("Traceback"), "{words}");
+    ours
 }
 
 /// `verify` must find that all holds.
