@@ -162,7 +162,9 @@ fn tell_narrowing(narrowed: &Narrowed) -> Result<(), Failure> {
         narrowed.origin
     ))?;
     for (first, last) in narrowed.gaps.iter().take(MOST_NAMED) {
-        output::line(format!("note: narrowing is not shown from leaf {first} to leaf {last}: they were not read"))?;
+        output::line(format!(
+            "note: narrowing is not shown from leaf {first} to leaf {last}: they were not read"
+        ))?;
     }
     match narrowed.gaps.len().checked_sub(MOST_NAMED) {
         None | Some(0) => Ok(()),
@@ -171,7 +173,8 @@ fn tell_narrowing(narrowed: &Narrowed) -> Result<(), Failure> {
 }
 
 fn narrowing_json(narrowed: &Narrowed) -> Value {
-    let gaps: Vec<_> = narrowed.gaps.iter().map(|(first, last)| json!({"first": first, "last": last})).collect();
+    let gaps: Vec<_> =
+        narrowed.gaps.iter().map(|(first, last)| json!({"first": first, "last": last})).collect();
     json!({"origin": narrowed.origin, "answers": narrowed.answers, "changes": narrowed.changes,
         "first": narrowed.first, "last": narrowed.last, "size": narrowed.size, "not_read": gaps})
 }

@@ -98,7 +98,8 @@ impl History {
         let chain = self.chains.entry(body.chain).or_default();
         let known = *chain.entry(body.seq).or_insert(hash);
         if known != hash {
-            let detail = format!("another receipt stands at place {} of chain {}: a fork", body.seq, body.chain);
+            let detail =
+                format!("another receipt stands at place {} of chain {}: a fork", body.seq, body.chain);
             return Err(Fault::differs("hash", known, hash, detail));
         }
         let Some(before) = body.seq.checked_sub(1) else { return Ok(()) };

@@ -88,13 +88,14 @@ impl Log {
     pub(super) fn tile(&mut self, level: u32, first: u64, hashes: &[Hash]) -> Result<(), Fault> {
         for (index, hash) in (first..).zip(hashes) {
             let known = *self.nodes.entry((level, index)).or_insert(*hash);
-            let detail = || format!("node {index} of level {level} is another one in what was read before: a fork");
+            let detail =
+                || format!("node {index} of level {level} is another one in what was read before: a fork");
             if known != *hash {
                 return Err(Fault::differs("tile", known, hash, detail()));
             }
         }
         let end = first.saturating_add(u64::try_from(hashes.len()).unwrap_or(u64::MAX));
-        self.tiled = self.tiled.max(end.checked_mul(1 << level.min(63)).unwrap_or(u64::MAX));
+        self.tiled = self.tiled.max(end.saturating_mul(1 << level.min(63)));
         Ok(())
     }
 
@@ -132,7 +133,8 @@ impl Log {
             from_size => verify_consistency(from_size, proof.to, &from, &to, &proof.path),
         };
         if !holds {
-            let detail = format!("it does not lead from the root of {} leaves to that of {}", proof.from, proof.to);
+            let detail =
+                format!("it does not lead from the root of {} leaves to that of {}", proof.from, proof.to);
             return Err(Fault::differs("path", from, to, detail));
         }
         self.above.entry(proof.from).or_default().push(proof.to);

@@ -80,6 +80,14 @@ struct Seen {
     receipt: ReceiptId,
 }
 
+/// What everything that was read shows together.
+#[derive(Default)]
+struct Settled {
+    /// What is not shown.
+    unshown: Vec<String>,
+    narrowing: Option<Vec<Narrowed>>,
+}
+
 impl Verifier {
     /// Starts with nothing read.
     pub fn new(options: Options) -> Self {
@@ -127,11 +135,11 @@ impl Verifier {
         let key_used = self.key_used();
         let own_keys = matches!(&key_used, KeyUsed::FromFiles(keys) if !keys.is_empty());
         let mut notes = self.counts.remarks(own_keys);
-        let (unshown, narrowing, failure) = match settled {
-            Ok((unshown, narrowing)) => (unshown, narrowing, None),
-            Err(failure) => (Vec::new(), None, Some(*failure)),
+        let (settled, failure) = match settled {
+            Ok(settled) => (settled, None),
+            Err(failure) => (Settled::default(), Some(*failure)),
         };
-        notes.extend(unshown);
+        notes.extend(settled.unshown);
         Report {
             receipts: self.counts.receipts,
             exports: self.counts.exports,
@@ -140,7 +148,7 @@ impl Verifier {
             proofs: self.counts.proofs,
             lines: self.counts.lines,
             key_used,
-            narrowing,
+            narrowing: settled.narrowing,
             notes,
             failure,
         }
@@ -148,15 +156,15 @@ impl Verifier {
 
     /// What everything shows together: checkpoints open, trees are of one history, and, where that was asked, nothing
     /// was answered under what had been narrowed.
-    fn settle(&mut self) -> Result<(Vec<String>, Option<Vec<Narrowed>>), Box<Failure>> {
+    fn settle(&mut self) -> Result<Settled, Box<Failure>> {
         let beside = self.check_notes()?;
         let tiles = std::mem::take(&mut self.tiles);
         (self.counts.tiles, self.counts.proofs) = (wide(tiles.len()), wide(self.proofs.len()));
         let unshown = self.history.settle(tiles, &self.proofs, &beside)?;
-        let Some(narrowing) = self.narrowing.take() else { return Ok((unshown, None)) };
+        let Some(narrowing) = self.narrowing.take() else { return Ok(Settled { unshown, narrowing: None }) };
         let narrowed = narrowing.settle(|origin| self.history.largest(origin));
         let narrowed = narrowed.map_err(|(origin, fault)| Box::new(fault.at(&origin, None)))?;
-        Ok((unshown, Some(narrowed)))
+        Ok(Settled { unshown, narrowing: Some(narrowed) })
     }
 
     fn read_items(&mut self, file: &str, source: &mut Source<impl BufRead>) -> Result<(), Fault> {

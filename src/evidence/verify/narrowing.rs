@@ -86,11 +86,8 @@ pub(super) struct Narrowing {
 impl Narrowing {
     /// Takes a receipt that holds by itself.
     pub(super) fn add(&mut self, receipt: &Receipt, documents: Documents<'_>, origin: &str) {
-        let act = Act {
-            index: receipt.merkle.index,
-            receipt: receipt.body.id,
-            matter: matter(receipt, documents),
-        };
+        let act =
+            Act { index: receipt.merkle.index, receipt: receipt.body.id, matter: matter(receipt, documents) };
         match self.logs.get_mut(origin) {
             Some(acts) => acts.push(act),
             None => drop(self.logs.insert(origin.to_owned(), vec![act])),

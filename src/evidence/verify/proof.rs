@@ -56,7 +56,8 @@ impl TilePath {
         let mut parts: Vec<&str> = file.rsplit('/').collect();
         let mut width = WIDTH;
         if let Some(number) = parts.get(1).and_then(|part| part.strip_suffix(".p")) {
-            width = parts.first().and_then(|text| decimal(text)).filter(|width| (1..WIDTH).contains(width))?;
+            width =
+                parts.first().and_then(|text| decimal(text)).filter(|width| (1..WIDTH).contains(width))?;
             parts.remove(0);
             *parts.first_mut()? = number;
         }
@@ -111,8 +112,11 @@ impl Tile {
             .read_to_end(&mut bytes)
             .map_err(|error| Fault::unreadable(format!("cannot be read: {error}")))?;
         if bytes.len() != expected {
-            let found =
-                if bytes.len() > expected { format!("more than {expected}") } else { bytes.len().to_string() };
+            let found = if bytes.len() > expected {
+                format!("more than {expected}")
+            } else {
+                bytes.len().to_string()
+            };
             let detail = format!("a tile of {} hashes has {expected} bytes", path.width);
             return Err(Fault::differs("tile", expected, found, detail));
         }

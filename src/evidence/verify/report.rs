@@ -124,7 +124,7 @@ pub(super) struct Fault {
     pub(super) detail: String,
     pub(super) unreadable: bool,
     /// Where it is, if elsewhere than what is being looked at.
-    place: Option<(String, u64)>,
+    place: Option<Box<(String, u64)>>,
 }
 
 impl Fault {
@@ -163,12 +163,12 @@ impl Fault {
 
     /// Puts it into a file that was read before.
     pub(super) fn in_file(self, file: &str, line: u64) -> Self {
-        Self { place: Some((file.to_owned(), line)), ..self }
+        Self { place: Some(Box::new((file.to_owned(), line))), ..self }
     }
 
     pub(super) fn at(self, file: &str, line: Option<u64>) -> Failure {
         let (file, line) = match self.place {
-            Some((file, line)) => (file, Some(line)),
+            Some(place) => (place.0, Some(place.1)),
             None => (file.to_owned(), line),
         };
         Failure {

@@ -52,8 +52,7 @@ impl<R: BufRead> Source<R> {
     fn first(&mut self, bytes: Vec<u8>) -> Result<Item, Fault> {
         if !bytes.trim_ascii_start().starts_with(b"{") {
             let whole = self.rest(bytes)?;
-            let text =
-                String::from_utf8(whole).map_err(|_| Fault::unreadable(NEITHER))?;
+            let text = String::from_utf8(whole).map_err(|_| Fault::unreadable(NEITHER))?;
             return Ok(Item::Text(text));
         }
         let start = self.line;

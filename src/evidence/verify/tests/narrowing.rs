@@ -63,28 +63,34 @@ fn a_log_in_which_every_answer_used_what_was_live_holds() {
 
 #[test]
 fn an_answer_under_an_older_version_is_named_with_the_change_it_ignored() {
-    let versions: [(Kind, &str, fn(&mut Body) -> &mut Option<u64>); 3] = [
-        (Kind::MandatePut, "mandate_version", |body| &mut body.mandate_version),
-        (Kind::PolicyPut, "policy_version", |body| &mut body.policy_version),
-        (Kind::CataloguePut, "catalogue_version", |body| &mut body.catalogue_version),
-    ];
-    for (kind, field, version) in versions {
+    fn version(body: &mut Body, kind: Kind) -> &mut Option<u64> {
+        match kind {
+            Kind::MandatePut => &mut body.mandate_version,
+            Kind::PolicyPut => &mut body.policy_version,
+            _ => &mut body.catalogue_version,
+        }
+    }
+    for (kind, field) in [
+        (Kind::MandatePut, "mandate_version"),
+        (Kind::PolicyPut, "policy_version"),
+        (Kind::CataloguePut, "catalogue_version"),
+    ] {
         let mut log = TestLog::new(1);
         answer(&mut log, credential(1), Outcome::Allow, |_| {});
-        put(&mut log, kind, |body| *version(body) = Some(9));
-        answer(&mut log, credential(2), Outcome::Refuse, |body| *version(body) = Some(8));
+        put(&mut log, kind, |body| *version(body, kind) = Some(9));
+        answer(&mut log, credential(2), Outcome::Refuse, |body| *version(body, kind) = Some(8));
         assert_named(&log, 2, field, 1);
 
         // Without the change in what was read, two answers contradict each other.
         let mut log = TestLog::new(1);
-        answer(&mut log, credential(1), Outcome::Allow, |body| *version(body) = Some(9));
-        answer(&mut log, credential(2), Outcome::Allow, |body| *version(body) = Some(8));
+        answer(&mut log, credential(1), Outcome::Allow, |body| *version(body, kind) = Some(9));
+        answer(&mut log, credential(2), Outcome::Allow, |body| *version(body, kind) = Some(8));
         assert_named(&log, 1, field, 0);
 
         // A version that was used before it went live.
         let mut log = TestLog::new(1);
-        answer(&mut log, credential(1), Outcome::Allow, |body| *version(body) = Some(9));
-        put(&mut log, kind, |body| *version(body) = Some(9));
+        answer(&mut log, credential(1), Outcome::Allow, |body| *version(body, kind) = Some(9));
+        put(&mut log, kind, |body| *version(body, kind) = Some(9));
         assert_named(&log, 1, field, 0);
     }
 }
@@ -103,7 +109,13 @@ fn the_mandate_of_one_person_says_nothing_of_another() {
 fn a_revoked_credential_its_children_and_a_retired_agent_get_nothing_but_refusals() {
     let revoke = |log: &mut TestLog, ended: &[u8]| {
         let ended: Vec<_> = ended.iter().map(|number| credential(*number)).collect();
-        log.act(Kind::CredentialRevoke, &person().to_string(), ended.first().copied(), json!({"revoked": ended}), |_| {});
+        log.act(
+            Kind::CredentialRevoke,
+            &person().to_string(),
+            ended.first().copied(),
+            json!({"revoked": ended}),
+            |_| {},
+        );
     };
     let mut log = TestLog::new(1);
     answer(&mut log, credential(1), Outcome::Allow, |_| {});
@@ -122,14 +134,22 @@ fn a_revoked_credential_its_children_and_a_retired_agent_get_nothing_but_refusal
     let mut log = TestLog::new(1);
     for (parent, child) in [(1, 2), (2, 3)] {
         let parent = credential(parent);
-        log.act(Kind::CredentialDerive, &parent.to_string(), Some(parent), json!({"id": credential(child)}), |_| {});
+        log.act(
+            Kind::CredentialDerive,
+            &parent.to_string(),
+            Some(parent),
+            json!({"id": credential(child)}),
+            |_| {},
+        );
     }
     revoke(&mut log, &[1]);
     answer(&mut log, credential(3), Outcome::Allow, |_| {});
     assert_named(&log, 3, "outcome", 2);
 
     let mut log = TestLog::new(1);
-    log.act(Kind::AgentRetire, &person().to_string(), None, json!({"revoked": []}), |body| body.agent = Some(agent()));
+    log.act(Kind::AgentRetire, &person().to_string(), None, json!({"revoked": []}), |body| {
+        body.agent = Some(agent())
+    });
     answer(&mut log, credential(1), Outcome::Allow, |_| {});
     assert_named(&log, 1, "outcome", 0);
 }

@@ -47,8 +47,10 @@ fn forks_between_files_are_found() {
 #[test]
 fn a_checkpoint_from_outside_counts_for_every_receipt() {
     let mut log = TestLog::with_calls(6);
-    let given =
-        |log: &TestLog, size| Options { checkpoint: Some(("head".into(), log.checkpoint(size))), ..Options::default() };
+    let given = |log: &TestLog, size| Options {
+        checkpoint: Some(("head".into(), log.checkpoint(size))),
+        ..Options::default()
+    };
     let export = log.export(1, None, None);
     let report = run(&[("export", export.clone())], given(&log, 6));
     assert_held(&report);

@@ -45,7 +45,10 @@ fn a_consistency_proof_shows_two_checkpoints_to_be_of_one_history() {
     assert_eq!((failure.file.as_str(), failure.line), ("proof", Some(1)));
     assert!(failure.expected.is_some() && failure.found.is_some(), "{failure}");
     // Up to where they part the two are one log.
-    let report = run(&[("old", fork.checkpoint(5)), new, ("proof", honest.consistency(5, 13).to_string())], key_of(&honest));
+    let report = run(
+        &[("old", fork.checkpoint(5)), new, ("proof", honest.consistency(5, 13).to_string())],
+        key_of(&honest),
+    );
     assert_held(&report);
     assert!(!is_apart(&report));
 }
@@ -78,7 +81,9 @@ fn every_change_to_a_consistency_proof_is_named_or_leaves_it_unused() {
             other[member] = value;
             assert_held(&run(&files(other.to_string()), key_of(&honest)));
         }
-        for (member, value) in [("from", json!(-1)), ("to", json!("13")), ("path", json!({})), ("more", json!(1))] {
+        for (member, value) in
+            [("from", json!(-1)), ("to", json!("13")), ("path", json!({})), ("more", json!(1))]
+        {
             let mut other = proof.clone();
             other[member] = value;
             assert!(run(&files(other.to_string()), key_of(&honest)).failure.is_some(), "{member}");
@@ -197,7 +202,11 @@ fn tiles_that_do_not_suffice_are_said_not_to_be_held_against_anything() {
     without.remove(2);
     let report = run_all(&without, key_of(&log));
     assert_held(&report);
-    assert!(report.notes.iter().any(|note| note.contains("not held against a checkpoint")), "{:?}", report.notes);
+    assert!(
+        report.notes.iter().any(|note| note.contains("not held against a checkpoint")),
+        "{:?}",
+        report.notes
+    );
     let mut other = files;
     other[2].0 = "logs/b/tile/0/001.p/44";
     assert_held(&run_all(&other, key_of(&log)));
@@ -220,9 +229,23 @@ fn a_path_says_which_tile_a_file_is() {
         assert!(is_tile(name), "{name}");
     }
     for name in [
-        "tile/0/00", "tile/64/000", "tile/00/000", "tile/0/x000/001", "tile/0/001/002", "tile/0/000.p/256", "tile/0/000.p/0",
-        "tile/0/000.p/01", "tile/entries/000", "tile/0", "0/000", "tile/0/000.p", "tile/0/x001", "mytile/0/000", "tile/0/000/",
-        "tile/0/000.p/+1", "tile/0/x001/x002/x003/x004/x005/x006/007",
+        "tile/0/00",
+        "tile/64/000",
+        "tile/00/000",
+        "tile/0/x000/001",
+        "tile/0/001/002",
+        "tile/0/000.p/256",
+        "tile/0/000.p/0",
+        "tile/0/000.p/01",
+        "tile/entries/000",
+        "tile/0",
+        "0/000",
+        "tile/0/000.p",
+        "tile/0/x001",
+        "mytile/0/000",
+        "tile/0/000/",
+        "tile/0/000.p/+1",
+        "tile/0/x001/x002/x003/x004/x005/x006/007",
     ] {
         assert!(!is_tile(name), "{name}");
         let report = run_bytes(&[(name.trim_end_matches('/'), b"\x00\xff")], Options::default());
