@@ -40,6 +40,11 @@ pub struct Decided {
 pub enum Approved {
     /// It is given, and may be used once.
     Given(Box<Decided>),
+    /// More stands in the way by now than was shown: the question was put anew instead.
+    Anew {
+        /// What was not shown.
+        reason: String,
+    },
     /// The answer would now be refuse: the decision was withdrawn instead.
     Withdrawn {
         /// Why.
@@ -85,6 +90,12 @@ pub fn approve(
             );
             return Ok(Approved::Withdrawn { reason });
         }
+        Yes::Anew => {
+            let lacking: Vec<String> =
+                open.why.grounds.lack(&verdict.grounds()).map(ToString::to_string).collect();
+            withdraw::put_anew(books, &open, &verdict, "more stands in the way than was shown")?;
+            return Ok(Approved::Anew { reason: lacking.join("; ") });
+        }
         Yes::DoesNotCount => {
             return Err(Error::Forbidden(format!("decision `{id}` asks for the yes of other people")));
         }
@@ -119,6 +130,7 @@ pub fn approve(
         "roles": person.roles,
         "decision": id,
         "shown": shown,
+        "why": open.why.to_json(),
         "session_signed_in_at": person.signed_in_at,
     });
     let stored = record(books, person, &open, Kind::DecisionApprove, input, output, None)?;
@@ -231,7 +243,7 @@ pub fn resolve(
     reference: Option<&str>,
 ) -> Result<Decided, Error> {
     person.require_session(books)?;
-    if step::report(EffectStatus::Unknown, status, false, Word::Person).is_none() {
+    if step::report(EffectStatus::Unknown, status, false, Word::Person, None).is_none() {
         return Err(Malformed::at("/status", format!("`{status}` is no ending: done or failed")).into());
     }
     let open = open_decision(books, person, id, &[DecisionKind::Effect])?;

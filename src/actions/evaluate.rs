@@ -7,10 +7,11 @@ use super::evaluated::{self, Evaluated, decision_state, draft};
 use super::judge::{judge, reserve};
 use super::recording::Content;
 use super::replay;
-use super::{enforcement_point, queue, request};
-use crate::committer::{Books, Life, Standing};
+use super::request::Derived;
+use super::{enforcement_point, queue, request, withdraw};
+use crate::committer::{Books, Life, LiveCatalogue, Standing};
 use crate::domain::{DecisionId, Duration, EffectId, EnforcementPointId, Hash, Malformed, Outcome, Scope};
-use crate::engine::step::{self, Asked, Queue, QueueUse};
+use crate::engine::step::{self, Asked, Load, QueueUse, Same};
 use crate::engine::{self, Action, Described, OutcomeFrom};
 use crate::evidence::receipt::Kind;
 use crate::notify::compose::MailSettings;
@@ -19,8 +20,8 @@ use crate::storage::effect::{Effect, EffectStatus};
 use crate::storage::idempotency::Answered;
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::{approval, decision, effect, idempotency};
-use serde_json::{Map, json};
-use std::sync::Arc;
+use serde_json::{Map, Value, json};
+use std::sync::{Arc, OnceLock};
 
 /// How long a decision waits for a person.
 pub const DECISION_LIFETIME: Duration = Duration::hours(24);
@@ -38,6 +39,10 @@ pub struct Call {
     pub enforcement_point: Option<EnforcementPointId>,
     /// What is asked.
     pub described: Described,
+    /// What that comes to by the catalogue that a batch saw last, if one did.
+    pub derived: Option<Derived>,
+    /// Where the catalogue is left that this batch sees.
+    pub catalogue: Arc<OnceLock<Arc<LiveCatalogue>>>,
     /// The `Idempotency-Key`, if one was sent.
     pub key: Option<String>,
     /// How answers link to pages.
@@ -49,6 +54,8 @@ pub struct Call {
 /// Answers one described action and records the answer.
 pub fn evaluate(books: &mut Books<'_>, call: &Call) -> Result<Answer, Error> {
     let standing = admit(books, call)?;
+    // Whoever comes second finds it there.
+    let _ = call.catalogue.set(standing.catalogue.clone());
     let request_hash = request::request_hash(books.lookup_key(), &call.described);
     if let Some(replayed) = replay::find(books, call, &standing, request_hash)? {
         return replay::answer(books, call, &standing, &replayed);
@@ -58,27 +65,20 @@ pub fn evaluate(books: &mut Books<'_>, call: &Call) -> Result<Answer, Error> {
     let judged = judge(books, &standing, call.presented.scopes, &action)?;
     let named = named_decision(books, call, request_hash)?;
     let now = books.now();
-    let mut looked = None;
+    let mut queue = Queue { books, call, request_hash, looked: Map::new() };
     let settled = step::settle(
         judged.verdict.clone(),
         named.as_ref().map(|(asked, found)| (asked, found.clone())),
         now,
-        || {
-            let queue = queue(books, call, &standing, request_hash)?;
-            looked = Some(json!({
-                "same": queue.same.as_ref().map(|same: &Decision| same.id),
-                "open": queue.open,
-                "recent": queue.recent,
-            }));
-            Ok::<_, Error>(queue)
-        },
+        &mut queue,
     )?;
+    let looked = queue.looked;
     let mut course = Map::new();
     if let Some((asked, _)) = &named {
         course.insert("asked".into(), decision_state(asked));
     }
-    if let Some(looked) = looked {
-        course.insert("queue".into(), looked);
+    if !looked.is_empty() {
+        course.insert("queue".into(), Value::Object(looked));
     }
     record(
         books,
@@ -130,8 +130,8 @@ fn admit(books: &mut Books<'_>, call: &Call) -> Result<Arc<Standing>, Error> {
 
 /// The facts to decide on: derived from the arguments wherever the catalogue knows the intent.
 fn facts(standing: &Standing, call: &Call) -> Result<Action, Error> {
-    let entry = standing.catalogue.catalogue.get(&call.described.intent);
-    let action = request::action(entry, &call.described, call.enforcement_point)?;
+    let entry = standing.catalogue.catalogue.entries.get(&call.described.intent);
+    let action = request::live_action(entry, &call.described, call.enforcement_point, call.derived.as_ref())?;
     if entry.is_some_and(|entry| entry.irreversible) && call.key.is_none() {
         return Err(Malformed::whole(format!(
             "`{}` cannot be taken back: send an Idempotency-Key header",
@@ -171,29 +171,50 @@ pub(super) fn asked(
     Ok(Asked { same_request, ..found.asked(given) })
 }
 
-/// What the agent's queue looks like before another decision joins it.
-fn queue(
-    books: &mut Books<'_>,
-    call: &Call,
-    standing: &Standing,
+/// The agent's queue, and what was seen of it: members of the input document.
+struct Queue<'a, 'b> {
+    books: &'a mut Books<'b>,
+    call: &'a Call,
     request_hash: Hash,
-) -> Result<Queue<Decision>, Error> {
-    let now = books.now();
-    let (connection, slug) = books.place();
-    let same = decision::waiting_for_same(
-        connection,
-        slug,
-        standing.agent.id,
-        call.presented.credential,
-        request_hash,
-    )?;
-    let (open, recent) =
-        decision::count_of_agent(connection, slug, standing.agent.id, now.minus(Duration::hours(1)))?;
-    let same = match same {
-        Some(found) => asked(books, &found, None)?.is_waiting(now).then_some(found),
-        None => None,
-    };
-    Ok(Queue { same, open, recent })
+    looked: Map<String, Value>,
+}
+
+impl step::Queue<Decision> for Queue<'_, '_> {
+    type Error = Error;
+
+    fn same(&mut self) -> Result<Option<Same<Decision>>, Error> {
+        let now = self.books.now();
+        let presented = &self.call.presented;
+        let (connection, slug) = self.books.place();
+        let (agent, credential) = (presented.agent, presented.credential);
+        let found = decision::waiting_for_same(connection, slug, agent, credential, self.request_hash)?;
+        let Some(found) = found.into_iter().next().filter(|found| found.asked(Vec::new()).is_waiting(now))
+        else {
+            return Ok(None);
+        };
+        let same = Same {
+            is_approved: found.status == DecisionStatus::Approved,
+            shown: found.why.grounds.clone(),
+            known_by: found,
+        };
+        let noted = json!({
+            "decision": same.known_by.id,
+            "approved": same.is_approved,
+            "shown": same.shown.to_json(),
+        });
+        self.looked.insert("same".into(), noted);
+        Ok(Some(same))
+    }
+
+    fn load(&mut self) -> Result<Load, Error> {
+        let since = self.books.now().minus(Duration::hours(1));
+        let (connection, slug) = self.books.place();
+        let agent = self.call.presented.agent;
+        let (open, recent) = decision::count_of_agent(connection, slug, agent, since)?;
+        self.looked.insert("open".into(), json!(open));
+        self.looked.insert("recent".into(), json!(recent));
+        Ok(Load { open, recent })
+    }
 }
 
 /// Writes the answer's receipt and everything that stands or falls with it.
@@ -204,8 +225,10 @@ fn record(books: &mut Books<'_>, evaluated: &Evaluated<'_>) -> Result<Answer, Er
         QueueUse::Open => {
             Some((books.new_id(DecisionId::new), DecisionStatus::Open, now.plus(DECISION_LIFETIME)))
         }
-        QueueUse::Again(same) => Some((same.id, same.status, same.approved_until.unwrap_or(same.expires_at))),
-        QueueUse::None | QueueUse::Uses | QueueUse::Flood => None,
+        QueueUse::Again(same) | QueueUse::Anew(same) => {
+            Some((same.id, same.status, same.approved_until.unwrap_or(same.expires_at)))
+        }
+        QueueUse::None | QueueUse::Uses | QueueUse::Closes(_) | QueueUse::Flood => None,
     };
     let claimed = claim(books, call, standing, action, settled.outcome);
     let output = evaluated::output(
@@ -256,19 +279,20 @@ fn take_its_course(
     let Evaluated { call, standing, settled, request_hash, .. } = evaluated;
     match (&settled.queue, decision) {
         (QueueUse::Open, Some(id)) => {
-            let approvals = settled.verdict.approvals();
-            queue::open(
-                books,
-                call,
-                standing,
-                stored,
-                (id, DecisionKind::Action),
-                Some(*request_hash),
-                approvals,
-            )?;
+            let asks = (Some(*request_hash), Some(&settled.verdict));
+            queue::open(books, call, standing, stored, (id, DecisionKind::Action), asks)?;
         }
         (QueueUse::Flood, _) => queue::say_flood(books, call, standing, stored)?,
         (QueueUse::Again(same), _) => queue::ask_again(books, call, same, settled.verdict.approvals())?,
+        (QueueUse::Anew(same), _) => queue::ask_anew(books, call, same, &settled.verdict, stored)?,
+        (QueueUse::Closes(_), _) => {
+            let presented = &call.presented;
+            let (agent, credential) = (presented.agent, presented.credential);
+            let (connection, slug) = books.place();
+            for same in decision::waiting_for_same(connection, slug, agent, credential, *request_hash)? {
+                withdraw::withdraw(books, &same, "the same was allowed meanwhile, without it")?;
+            }
+        }
         (QueueUse::Uses, _) => {
             if let Some(id) = call.described.decision {
                 queue::use_approval(books, id, stored)?;

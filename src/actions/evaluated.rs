@@ -85,6 +85,7 @@ pub(super) fn decision_state(asked: &Asked) -> Value {
         "expires_at": asked.expires_at,
         "approved_until": asked.approved_until,
         "given": given,
+        "shown": asked.shown.to_json(),
     })
 }
 

@@ -34,20 +34,17 @@ pub(super) fn judge(
     let nothing = Used::default();
     let unread = standing.view(&terms, &nothing, carried);
     check_domains(&unread, action, now)?;
-    let mut used = Used::default();
-    let mut shown = Vec::new();
-    for look in engine::looks(&unread, action, now) {
+    let mut used = Vec::new();
+    let (verdict, _) = engine::decide_reading(&unread, action, now, |look| {
         let key = key(books, standing.credential.principal, &look.book);
         let (connection, slug) = books.place();
         let amount = book::used(connection, slug, &key, look.since)?;
-        shown.push(amount);
-        used.note(&look, amount);
-    }
-    let view = engine::Standing { used: &used, ..unread };
-    let verdict = engine::decide(&view, action, now);
+        used.push(amount);
+        Ok::<_, Error>(amount)
+    })?;
     let names = action.counterparties.iter().enumerate();
     let known = names.filter(|(_, name)| standing.known.contains(*name)).map(|(place, _)| place).collect();
-    Ok(Judged { verdict, used: shown, known })
+    Ok(Judged { verdict, used, known })
 }
 
 impl Judged {

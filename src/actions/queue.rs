@@ -4,11 +4,11 @@ use super::Error;
 use super::evaluate::{Call, DECISION_LIFETIME};
 use crate::committer::{Books, Standing};
 use crate::domain::{DecisionId, Hash};
-use crate::engine::Approvals;
+use crate::engine::{Approvals, Verdict};
 use crate::notify::compose;
-use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Turn};
+use crate::storage::decision::{self, Anew, Decision, DecisionKind, DecisionStatus, Turn};
 use crate::storage::receipt::StoredReceipt;
-use crate::storage::{outbox, principal};
+use crate::storage::{approval, outbox, principal};
 use std::collections::BTreeSet;
 
 /// How many people are told of one decision by mail.
@@ -21,8 +21,7 @@ pub(super) fn open(
     standing: &Standing,
     stored: &StoredReceipt,
     (id, kind): (DecisionId, DecisionKind),
-    request_hash: Option<Hash>,
-    approvals: BTreeSet<Approvals>,
+    (request_hash, verdict): (Option<Hash>, Option<&Verdict>),
 ) -> Result<(), Error> {
     let now = books.now();
     let opened = Decision {
@@ -45,7 +44,8 @@ pub(super) fn open(
         reason: None,
         used_index: None,
         asks: 1,
-        approvals,
+        approvals: verdict.map(Verdict::approvals).unwrap_or_default(),
+        why: verdict.map(Verdict::why).unwrap_or_default(),
     };
     let (connection, slug) = books.place();
     decision::insert(connection, slug, &opened)?;
@@ -69,6 +69,23 @@ pub(super) fn ask_again(
         tell(books, call, &Decision { approvals, ..same.clone() })?;
     }
     Ok(())
+}
+
+/// Puts what waits anew, with the call that asks it again: more stands in the way than was shown. Whoever said yes
+/// is asked again, and told so.
+pub(super) fn ask_anew(
+    books: &mut Books<'_>,
+    call: &Call,
+    same: &Decision,
+    verdict: &Verdict,
+    stored: &StoredReceipt,
+) -> Result<(), Error> {
+    let why = verdict.why();
+    let anew = Anew { log_index: stored.log_index, input_hash: stored.body.input_hash, why: &why };
+    let (connection, slug) = books.place();
+    decision::put_anew(connection, slug, same.id, anew)?;
+    approval::forget(connection, slug, same.id)?;
+    ask_again(books, call, same, verdict.approvals())
 }
 
 /// Tells by mail whose queue it is in and who was not told yet: its principal, then who holds a role that is asked
@@ -108,7 +125,7 @@ pub(super) fn say_flood(
         Some(there) if now < there.expires_at => Ok(decision::asked_again(connection, slug, there.id)?),
         Some(_) | None => {
             let id = books.new_id(DecisionId::new);
-            open(books, call, standing, stored, (id, DecisionKind::Attention), None, BTreeSet::new())
+            open(books, call, standing, stored, (id, DecisionKind::Attention), (None, None))
         }
     }
 }

@@ -10,8 +10,10 @@ use crate::engine::step::{self, AfterChange};
 use crate::engine::{Approvals, Verdict};
 use crate::evidence::receipt::Kind;
 use crate::storage::approval;
-use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Turn};
+use crate::storage::decision::{self, Anew, Decision, DecisionKind, DecisionStatus, Turn};
+use crate::storage::receipt::StoredReceipt;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// What the gate would say now to the call behind a decision.
 pub(super) enum Reconsidered {
@@ -87,7 +89,7 @@ fn withdraw_where_due(
 ) -> Result<(), Error> {
     for pending in undecided.iter().filter(|pending| pending.kind == DecisionKind::Action) {
         let asked = asked(books, pending, None)?;
-        let now_said = match pending.status {
+        let now_says = match pending.status {
             DecisionStatus::Open => match reconsider(books, pending)? {
                 Reconsidered::Verdict(verdict) => Some(verdict),
                 Reconsidered::Gone(_) => None,
@@ -100,24 +102,41 @@ fn withdraw_where_due(
             | DecisionStatus::Used
             | DecisionStatus::Resolved => None,
         };
-        match step::after_narrowing(&asked, || now_said.as_ref().map(|verdict| verdict.outcome)) {
-            AfterChange::Stays => {}
-            AfterChange::AsksAgain => {
-                let (connection, slug) = books.place();
-                approval::forget(connection, slug, pending.id)?;
-                let reason = format!("{reason}: whoever said yes is asked again");
-                end(books, pending, Kind::DecisionWithdraw, DecisionStatus::Open, &reason)?;
-            }
-            AfterChange::Withdrawn => {
-                withdraw(books, pending, reason)?;
-                continue;
-            }
-        }
-        if let Some(verdict) = now_said {
-            ask_others(books, pending, &verdict)?;
+        match (step::after_narrowing(&asked, now_says.as_ref()), &now_says) {
+            (AfterChange::Stays, Some(verdict)) => ask_others(books, pending, verdict)?,
+            (AfterChange::Stays, None) => {}
+            (AfterChange::Anew, Some(verdict)) => put_anew(books, pending, verdict, reason)?,
+            (AfterChange::Withdrawn, _) | (AfterChange::Anew, None) => withdraw(books, pending, reason)?,
         }
     }
     Ok(())
+}
+
+/// Puts an open decision anew, under a receipt of its own that says what is shown from now on: that receipt's input
+/// hash is what a yes confirms. Whoever said yes is asked again.
+pub(super) fn put_anew(
+    books: &mut Books<'_>,
+    pending: &Decision,
+    verdict: &Verdict,
+    reason: &str,
+) -> Result<(), Error> {
+    let why = verdict.why();
+    let input = json!({
+        "kind": Kind::DecisionRenew.as_str(),
+        "tenant": books.slug(),
+        "principal": pending.principal,
+        "credential": pending.credential,
+        "decision": pending.id,
+        "was_shown": pending.input_hash,
+        "why": why.to_json(),
+    });
+    let output = json!({"status": DecisionStatus::Open.as_str(), "reason": reason});
+    let stored = record(books, pending, Kind::DecisionRenew, input, output)?;
+    let anew = Anew { log_index: pending.log_index, input_hash: stored.body.input_hash, why: &why };
+    let (connection, slug) = books.place();
+    decision::put_anew(connection, slug, pending.id, anew)?;
+    approval::forget(connection, slug, pending.id)?;
+    ask_others(books, pending, verdict)
 }
 
 /// Puts an open decision before those whose yes it takes now, if that has changed.
@@ -180,10 +199,20 @@ pub(super) fn end(
         "was": decision.status.as_str(),
     });
     let output = json!({"status": status.as_str(), "reason": reason});
+    record(books, decision, kind, input, output).map(|_| ())
+}
+
+/// Records in the chain of the credential that asked.
+fn record(
+    books: &mut Books<'_>,
+    decision: &Decision,
+    kind: Kind,
+    input: Value,
+    output: Value,
+) -> Result<Arc<StoredReceipt>, Error> {
     let mut draft =
         Draft::act(kind, Chain::Credential(decision.credential), input, output).by(decision.principal);
     draft.agent = Some(decision.agent);
     draft.credential = Some(decision.credential);
-    books.record(draft)?;
-    Ok(())
+    Ok(books.record(draft)?)
 }

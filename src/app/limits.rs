@@ -1,5 +1,6 @@
 //! How often who may do what.
 
+use super::places::Places;
 use crate::domain::{CredentialId, Duration, EnforcementPointId, TenantSlug, Timestamp};
 use governor::clock::{Clock, DefaultClock, QuantaInstant};
 use governor::{DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
@@ -28,9 +29,11 @@ const MOST_REMEMBERED: usize = 100_000;
 
 /// Exports that run at once: each reads much, and keeps a thread for as long as its client reads.
 const MOST_EXPORTS: usize = 2;
-/// Previews that run at once: each decides many calls again.
-const MOST_PREVIEWS: usize = 2;
-/// When it is worth asking again for an export or a preview, in seconds.
+/// Previews of one person, and of all people of a tenant, that run at once: each decides many calls again.
+const PREVIEWS: (usize, usize) = (1, 3);
+/// Explanations for one caller, and for all callers of a tenant, that are made at once.
+const EXPLANATIONS: (usize, usize) = (2, 8);
+/// When it is worth asking again for an export, in seconds.
 const RETRY_SECONDS: i64 = 5;
 
 /// What was done too often, and when it may be tried again.
@@ -48,7 +51,10 @@ pub struct Limits {
     clock: DefaultClock,
     failures: Mutex<HashMap<Failing, Failures>>,
     exports: Arc<Semaphore>,
-    previews: Arc<Semaphore>,
+    /// Places for previews.
+    pub previews: Places,
+    /// Places for explanations.
+    pub explanations: Places,
 }
 
 /// Whose failures are counted.
@@ -88,7 +94,8 @@ impl Default for Limits {
             clock: DefaultClock::default(),
             failures: Mutex::default(),
             exports: Arc::new(Semaphore::new(MOST_EXPORTS)),
-            previews: Arc::new(Semaphore::new(MOST_PREVIEWS)),
+            previews: Places::new(PREVIEWS.0, PREVIEWS.1),
+            explanations: Places::new(EXPLANATIONS.0, EXPLANATIONS.1),
         }
     }
 }
@@ -163,11 +170,6 @@ impl Limits {
     /// A place among the exports that run at once, kept until it is dropped.
     pub fn export(&self) -> Result<OwnedSemaphorePermit, TooMany> {
         place_among(&self.exports)
-    }
-
-    /// A place among the previews that run at once, kept until it is dropped.
-    pub fn preview(&self) -> Result<OwnedSemaphorePermit, TooMany> {
-        place_among(&self.previews)
     }
 
     /// Forgets who has not called for a while.

@@ -112,7 +112,12 @@ impl Used {
 
     /// What a look showed; everything, if nobody looked.
     pub(super) fn of(&self, look: &BookUse) -> u64 {
-        self.0.get(&(look.book.to_string(), look.since)).copied().unwrap_or(u64::MAX)
+        self.noted(look).unwrap_or(u64::MAX)
+    }
+
+    /// What a look showed, if anybody looked.
+    pub(super) fn noted(&self, look: &BookUse) -> Option<u64> {
+        self.0.get(&(look.book.to_string(), look.since)).copied()
     }
 }
 

@@ -174,8 +174,8 @@ fn valid_within(inner: Option<Validity>, outer: Option<Validity>) -> bool {
 
 /// Whether `a` answers every action as strictly as `b`, or more so.
 ///
-/// Seven things make it so: `a` refuses wherever a refusal of `b` acts; it escalates or refuses wherever an
-/// escalation of `b` acts; it passes by an allowance, and as unlisted, only where `b` passes; and where
+/// Eight things make it so: `a` refuses wherever a refusal of `b` acts; it escalates or refuses wherever an
+/// escalation of `b` acts, and says what that says must hold; it passes by an allowance, and as unlisted, only where `b` passes; and where
 /// `b` comes to a refusal because a condition failed, or because no clause names the intent, so does `a`; and
 /// whose yes is asked for stays the same. The books are the same for both.
 fn no_wider(a: Terms<'_>, b: Terms<'_>, known: Known) -> bool {
@@ -185,6 +185,11 @@ fn no_wider(a: Terms<'_>, b: Terms<'_>, known: Known) -> bool {
         && escalations(b).all(|of_b| {
             refusals(a).chain(escalations(a)).any(|of_a| met(of_b, of_a))
                 || floor(a, &of_b.intent) >= Outcome::Escalate
+        })
+        && obliged(b).all(|of_b| {
+            obliged(a).any(|of_a| of_a.obligation == of_b.obligation && met(of_b, of_a))
+                || refusals(a).any(|of_a| met(of_b, of_a))
+                || floor(a, &of_b.intent) == Outcome::Refuse
         })
         && allowances(a).all(|(of_a, _)| passes_only_where(of_a, a, b, known))
         && unlisted_passes_only_where(a, b)
@@ -231,6 +236,11 @@ fn allowances(terms: Terms<'_>) -> impl Iterator<Item = (&Clause, Otherwise)> {
         Effect::Allow { otherwise } => Some((clause, otherwise)),
         Effect::Escalate | Effect::Refuse => None,
     })
+}
+
+/// The escalations that tell whoever decides what must hold.
+fn obliged(terms: Terms<'_>) -> impl Iterator<Item = &Clause> {
+    escalations(terms).filter(|clause| clause.obligation.is_some())
 }
 
 fn escalations(terms: Terms<'_>) -> impl Iterator<Item = &Clause> {

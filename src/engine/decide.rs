@@ -62,6 +62,9 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
     /// What the allow, or the allow that a person's yes would make of it, takes from the books.
     pub reservations: Vec<Reservation>,
+    /// Of an escalation: looks into the books that nobody took, of allowances that their conditions keep from
+    /// holding already. Taken and noted, they tell what else a person's yes would go beyond.
+    pub unseen: Vec<BookUse>,
     /// Whether a person's approval turned an escalation into this allow.
     pub approved: bool,
 }
@@ -82,9 +85,7 @@ impl Verdict {
 
     /// Whose yes turns this escalation into an allow, or did: every one of these.
     pub fn approvals(&self) -> BTreeSet<Approvals> {
-        let escalated = self.approved || self.outcome == Outcome::Escalate;
-        let asked = self.deciding().filter(|_| escalated);
-        asked.map(|finding| finding.approvals.clone().unwrap_or_else(Approvals::own)).collect()
+        self.asking().map(|finding| finding.approvals.clone().unwrap_or_else(Approvals::own)).collect()
     }
 
     /// What the person who decides is told must hold, in the words of the policy.
@@ -118,6 +119,12 @@ impl Verdict {
         if self.approved { format!("approved by a person: {text}") } else { text }
     }
 
+    /// The findings that ask for a person's yes, or asked for the one that was given.
+    pub(super) fn asking(&self) -> impl Iterator<Item = &Finding> {
+        let escalated = self.approved || self.outcome == Outcome::Escalate;
+        self.deciding().filter(move |_| escalated)
+    }
+
     /// The findings that came to the outcome, or to the escalation that was approved.
     pub fn deciding(&self) -> impl Iterator<Item = &Finding> {
         let effect = if self.approved { Outcome::Escalate } else { self.outcome };
@@ -125,7 +132,7 @@ impl Verdict {
     }
 
     /// The most restrictive finding is the answer; where nothing was found, the answer is no.
-    fn of(mut findings: Vec<Finding>, reservations: Vec<Reservation>) -> Self {
+    fn of(mut findings: Vec<Finding>, reservations: Vec<Reservation>, unseen: Vec<BookUse>) -> Self {
         findings.sort_by(|one, other| {
             (other.effect.cmp(&one.effect))
                 .then_with(|| one.source.cmp(&other.source))
@@ -134,7 +141,8 @@ impl Verdict {
         findings.dedup();
         let outcome = findings.first().map_or(Outcome::Refuse, |finding| finding.effect);
         let reservations = if outcome == Outcome::Refuse { Vec::new() } else { reservations };
-        Self { outcome, findings, reservations, approved: false }
+        let unseen = if outcome == Outcome::Escalate { unseen } else { Vec::new() };
+        Self { outcome, findings, reservations, unseen, approved: false }
     }
 }
 
@@ -149,13 +157,38 @@ pub fn looks(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Vec<Bo
     looks.finish()
 }
 
+/// Decides one action, with the books read as they are asked for; gives back what they showed, too.
+///
+/// # Errors
+/// Those of reading.
+pub fn decide_reading<E>(
+    unread: &Standing<'_>,
+    action: &Action,
+    now: Timestamp,
+    mut read: impl FnMut(&BookUse) -> Result<u64, E>,
+) -> Result<(Verdict, Used), E> {
+    let mut used = Used::default();
+    for look in looks(unread, action, now) {
+        used.note(&look, read(&look)?);
+    }
+    let verdict = decide(&Standing { used: &used, ..*unread }, action, now);
+    if verdict.unseen.is_empty() {
+        return Ok((verdict, used));
+    }
+    for look in &verdict.unseen {
+        used.note(look, read(look)?);
+    }
+    let verdict = decide(&Standing { used: &used, ..*unread }, action, now);
+    Ok((verdict, used))
+}
+
 /// Decides one action.
 ///
 /// The order is that of the rules: scopes, validity and kind of agent first, each alone enough to refuse;
 /// then policy, mandate and every credential, of which the most restrictive wins.
 pub fn decide(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Verdict {
     if let Some(refusal) = refused_outright(standing, now) {
-        return Verdict::of(vec![refusal], Vec::new());
+        return Verdict::of(vec![refusal], Vec::new(), Vec::new());
     }
     let facts = Facts::new(standing, action, now);
     let mut said = Said::default();
@@ -163,7 +196,7 @@ pub fn decide(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Verdi
     for terms in documents(standing, action) {
         terms.evaluate(&facts, &mut said);
     }
-    let Said { mut findings, reservations } = said;
+    let Said { mut findings, reservations, unseen } = said;
     let reservations = reservations.finish();
     if facts.is_worn_out() {
         findings.push(service(ServiceClause::Work, Outcome::Refuse, Reason::TooMuchWork));
@@ -171,14 +204,14 @@ pub fn decide(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Verdi
     if reservations.len() > MOST_BOOKS {
         findings.push(service(ServiceClause::Books, Outcome::Refuse, Reason::TooManyBooks));
     }
-    let allowed = findings.iter().all(|finding| finding.effect == Outcome::Allow);
+    let refused = findings.iter().any(|finding| finding.effect == Outcome::Refuse);
     match standing.agent_kind {
-        AgentKind::Reading if allowed => {
+        AgentKind::Reading if !refused => {
             findings.push(service(ServiceClause::AgentKind, Outcome::Escalate, Reason::AgentReads));
         }
         AgentKind::Acting | AgentKind::Reading | AgentKind::Answering => {}
     }
-    Verdict::of(findings, reservations)
+    Verdict::of(findings, reservations, unseen.finish())
 }
 
 /// The documents that speak to the action: the policy's rule sets, the mandate, the credential and its ancestors.

@@ -188,6 +188,8 @@ pub struct Approvals {
     pub count: u8,
     /// People with one of these roles count; without any, the principal alone.
     pub roles: BTreeSet<Role>,
+    /// Whether the principal does not count, whatever roles they hold.
+    pub others: bool,
 }
 
 /// The most people whose yes one clause may ask for.
@@ -196,7 +198,7 @@ pub const MOST_APPROVALS: u8 = 10;
 impl Approvals {
     /// The principal's own yes.
     pub const fn own() -> Self {
-        Self { count: 1, roles: BTreeSet::new() }
+        Self { count: 1, roles: BTreeSet::new(), others: false }
     }
 }
 

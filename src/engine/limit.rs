@@ -236,6 +236,34 @@ impl Metered<'_> {
         })
     }
 
+    /// Every limit that leaves no room, as a reason. Where conditions keep the clause from holding already, its books
+    /// need not have been read: `unseen` are the looks that would tell.
+    pub(super) fn all_in_the_way(
+        &self,
+        clause: &Clause,
+        used: &Used,
+        mut unseen: Option<&mut Looks>,
+    ) -> Vec<Reason> {
+        let mut reasons = Vec::new();
+        for limit in &clause.limits {
+            let books = match self.books(clause, limit) {
+                Ok(books) => books,
+                Err(reason) => {
+                    reasons.push(reason);
+                    continue;
+                }
+            };
+            for book in books {
+                let look = BookUse { book, since: self.since(limit) };
+                match (used.noted(&look), &mut unseen) {
+                    (None, Some(unseen)) => unseen.add(look),
+                    (used, _) => reasons.extend(self.fits(limit, used.unwrap_or(u64::MAX)).err()),
+                }
+            }
+        }
+        reasons
+    }
+
     /// Whether one limit has room beside what one of its books holds.
     pub(super) fn fits(&self, limit: &Limit, used: u64) -> Result<(), Reason> {
         match limit.bound {

@@ -50,6 +50,7 @@ mod tests;
 mod text;
 mod unmet;
 mod weight;
+mod why;
 mod within;
 mod write;
 mod write_condition;
@@ -62,7 +63,9 @@ pub use catalogue::{Catalogue, CatalogueEntry, OutcomeFrom, Place, Places};
 pub use check::Warning;
 pub use compare::{Change, clauses_within, compare, compare_clauses, compare_policies};
 pub use condition::KnownCounterparties;
-pub use decide::{CredentialTerms, Standing, Verdict, decide, effective_scopes, looks, permit_with_approval};
+pub use decide::{
+    CredentialTerms, Standing, Verdict, decide, decide_reading, effective_scopes, looks, permit_with_approval,
+};
 pub use document::{
     AmountTest, Applies, Approvals, Clause, ClauseId, Condition, CounterpartyTest, CountryTest,
     CredentialClauses, Domain, Effect, EvidenceTest, KnownCounterparty, LabelTest, MOST_APPROVALS,
@@ -85,8 +88,9 @@ pub use request::{
 pub use text::{Notation, read_text};
 pub use unmet::{Part, Unmet};
 pub use weight::{MOST_LIMITS_TOGETHER, MOST_LITERALS, MOST_TEXT_CONDITIONS};
+pub use why::{Ground, Grounds, Why};
 pub use within::check_domains;
 
 /// The version of these rules that receipts name. It changes whenever some action could be answered
 /// otherwise than before, so that a recorded answer is decided again under the rules it was given under.
-pub const ENGINE_VERSION: &str = "2";
+pub const ENGINE_VERSION: &str = "3";

@@ -12,7 +12,7 @@ const CLAUSE: Vocabulary = Vocabulary {
     noun: "member",
     allowed: &["id", "title", "intent", "effect", "when", "limits", "otherwise", "approvals", "obligation"],
 };
-const APPROVALS: Vocabulary = Vocabulary { noun: "member", allowed: &["count", "roles"] };
+const APPROVALS: Vocabulary = Vocabulary { noun: "member", allowed: &["count", "roles", "others"] };
 
 /// Who writes the clauses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -137,8 +137,16 @@ fn approvals(node: &Node<'_>, faults: &mut Faults) -> Option<Approvals> {
         node.fault(faults, detail);
         return None;
     }
+    let others = match members.get("others") {
+        Some(node) => node.boolean(faults)?,
+        None => false,
+    };
+    if others && roles.is_empty() {
+        node.fault(faults, "`others` leaves the principal out, and no `roles` say who else counts");
+        return None;
+    }
     // One yes of the principal is what every escalation asks for.
-    let approvals = Approvals { count, roles };
+    let approvals = Approvals { count, roles, others };
     (approvals != Approvals::own()).then_some(approvals)
 }
 

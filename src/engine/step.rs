@@ -11,9 +11,12 @@
 //!          declined ╲▶ withdrawn, expired                  unknown ──────┴──▶ done (a person, or an
 //!                                                                              enforcement point)
 //! ```
+//!
+//! An ending that the agent told and an enforcement point contradicts is unknown again, until a person ends it.
 
 use super::decide::{Verdict, permit_with_approval};
 use super::document::Approvals;
+use super::why::Grounds;
 use crate::domain::{DecisionStatus, Duration, EffectStatus, Outcome, PrincipalId, Roles, Timestamp};
 use std::collections::BTreeSet;
 
@@ -109,6 +112,8 @@ pub struct Asked {
     pub principal: PrincipalId,
     /// Every yes it has.
     pub given: Vec<Given>,
+    /// What stood in the way, as whoever decides is shown it.
+    pub shown: Grounds,
 }
 
 impl Asked {
@@ -126,15 +131,42 @@ impl Asked {
     }
 }
 
-/// What an agent's queue looks like when another decision would join it.
+/// A decision about the same request under the same credential that still waits.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Queue<D> {
-    /// The same ask under the same credential, if it still waits.
-    pub same: Option<D>,
+pub struct Same<D> {
+    /// What it is known by.
+    pub known_by: D,
+    /// Whether it has every yes that was asked for.
+    pub is_approved: bool,
+    /// What stood in the way, as whoever decides is shown it.
+    pub shown: Grounds,
+}
+
+/// How much of its principal's attention an agent takes when another decision would join the queue.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Load {
     /// How many of its decisions are open.
     pub open: u64,
     /// How many it opened within the last hour.
     pub recent: u64,
+}
+
+/// The queue as a call meets it; each look is taken only where it decides.
+pub trait Queue<D> {
+    /// What looking can fail with.
+    type Error;
+
+    /// The same ask, if it still waits.
+    ///
+    /// # Errors
+    /// Those of looking.
+    fn same(&mut self) -> Result<Option<Same<D>>, Self::Error>;
+
+    /// How much the agent asks already.
+    ///
+    /// # Errors
+    /// Those of looking.
+    fn load(&mut self) -> Result<Load, Self::Error>;
 }
 
 /// A verdict with what approvals and budgets make of it.
@@ -161,6 +193,11 @@ pub enum QueueUse<D> {
     Open,
     /// It asks again what still waits.
     Again(D),
+    /// It asks again what still waits for a yes, and something stands in the way that was not shown: the question is
+    /// put anew, and whoever said yes already is asked again.
+    Anew(D),
+    /// It is allowed without the yes that the same ask still waits for or has: that question is over.
+    Closes(D),
     /// It uses the yes of the decision it names.
     Uses,
     /// It is refused because the agent asked too much already, and one item says so.
@@ -169,44 +206,49 @@ pub enum QueueUse<D> {
 
 /// What becomes of a call with this verdict: what the decision it names is worth, and whether the queue has room.
 ///
-/// `named` is the decision that the call names, with whatever it is known by; the queue is looked at only where a
-/// decision would join it.
+/// `named` is the decision that the call names, with whatever it is known by.
 ///
 /// # Errors
 /// Those of looking at the queue.
-pub fn settle<D, E>(
+pub fn settle<D, Q: Queue<D>>(
     verdict: Verdict,
     named: Option<(&Asked, D)>,
     now: Timestamp,
-    queue: impl FnOnce() -> Result<Queue<D>, E>,
-) -> Result<Settled<D>, E> {
+    queue: &mut Q,
+) -> Result<Settled<D>, Q::Error> {
     if verdict.outcome == Outcome::Refuse {
         return Ok(as_found(verdict, QueueUse::None));
     }
     if let Some((asked, known_by)) = named {
         return Ok(match worth(asked, &verdict, now) {
             Worth::Yes => as_found(permit_with_approval(verdict), QueueUse::Uses),
-            Worth::Waits if verdict.outcome == Outcome::Escalate => {
+            Worth::Waits if verdict.outcome == Outcome::Allow => {
+                as_found(verdict, QueueUse::Closes(known_by))
+            }
+            Worth::Waits if asked.shown.cover(&verdict.grounds()) => {
                 as_found(verdict, QueueUse::Again(known_by))
             }
-            Worth::Waits => as_found(verdict, QueueUse::None),
+            Worth::Waits => as_found(verdict, QueueUse::Anew(known_by)),
             Worth::Nothing(clause, reason) => refused(verdict, clause, reason.to_owned(), QueueUse::None),
         });
     }
+    let same = queue.same()?;
     if verdict.outcome == Outcome::Allow {
-        return Ok(as_found(verdict, QueueUse::None));
+        return Ok(as_found(verdict, same.map_or(QueueUse::None, |same| QueueUse::Closes(same.known_by))));
     }
-    let queue = queue()?;
-    if let Some(same) = queue.same {
-        return Ok(as_found(verdict, QueueUse::Again(same)));
+    match same {
+        Some(same) if same.shown.cover(&verdict.grounds()) => {
+            return Ok(as_found(verdict, QueueUse::Again(same.known_by)));
+        }
+        Some(same) if !same.is_approved => return Ok(as_found(verdict, QueueUse::Anew(same.known_by))),
+        // A yes to other reasons stands for itself; this is another question.
+        Some(_) | None => {}
     }
-    let flood = if queue.open >= OPEN_DECISIONS {
-        format!("{} decisions of this agent are open, {OPEN_DECISIONS} may be", queue.open)
-    } else if queue.recent >= ESCALATIONS_AN_HOUR {
-        format!(
-            "{} decisions opened by this agent within an hour, {ESCALATIONS_AN_HOUR} may be",
-            queue.recent
-        )
+    let load = queue.load()?;
+    let flood = if load.open >= OPEN_DECISIONS {
+        format!("{} decisions of this agent are open, {OPEN_DECISIONS} may be", load.open)
+    } else if load.recent >= ESCALATIONS_AN_HOUR {
+        format!("{} decisions opened by this agent within an hour, {ESCALATIONS_AN_HOUR} may be", load.recent)
     } else {
         return Ok(as_found(verdict, QueueUse::Open));
     };
@@ -238,6 +280,10 @@ fn worth(asked: &Asked, verdict: &Verdict, now: Timestamp) -> Worth {
         Open if asked.is_waiting(now) => Worth::Waits,
         Open => Worth::Nothing("approval.expired", "nobody decided in time"),
         Approved if !asked.is_waiting(now) => Worth::Nothing("approval.expired", "the approval is over"),
+        Approved if !asked.shown.cover(&verdict.grounds()) => Worth::Nothing(
+            "approval.outgrown",
+            "more stands in the way by now than the person was shown: ask again without the decision",
+        ),
         Approved if is_enough(&verdict.approvals(), asked) => Worth::Yes,
         Approved => Worth::Nothing("approval.incomplete", "what decides now asks for the yes of more people"),
         Expired => Worth::Nothing("approval.expired", "the approval is over"),
@@ -274,7 +320,7 @@ pub fn counts(approvals: &Approvals, principal: PrincipalId, person: PrincipalId
     if approvals.roles.is_empty() {
         person == principal
     } else {
-        approvals.roles.iter().any(|role| roles.contains(*role))
+        (person != principal || !approvals.others) && approvals.roles.iter().any(|role| roles.contains(*role))
     }
 }
 
@@ -292,6 +338,8 @@ pub enum Yes {
     DoesNotCount,
     /// They said it before.
     AlreadyGiven,
+    /// More stands in the way by now than was shown: the question is put anew.
+    Anew,
     /// The answer would now be refuse: the decision is withdrawn.
     Withdraws,
     /// It is no longer open: this is how it stands, or would as soon as someone looks.
@@ -324,6 +372,9 @@ pub fn approve(asked: &Asked, verdict: &Verdict, person: Given, now: Timestamp) 
     if asked.given.iter().any(|given| given.by == person.by) {
         return Yes::AlreadyGiven;
     }
+    if !asked.shown.cover(&verdict.grounds()) {
+        return Yes::Anew;
+    }
     let mut with_this = asked.clone();
     with_this.given.push(person);
     match more(&asked_for, &with_this) {
@@ -345,14 +396,40 @@ pub enum Word {
     Person,
 }
 
-/// Where an effect goes when `said` is reported of it; `None` where the report comes too late or contradicts.
+/// What was said of an effect last, and whose word it was.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Said {
+    /// Whose.
+    pub word: Word,
+    /// What.
+    pub status: EffectStatus,
+}
+
+/// Where an effect goes when `said` is reported of it, on which `last` was said before; `None` where the report comes
+/// too late or contradicts what stands.
 ///
-/// What cannot be taken back (`attested`) is not released by an agent's own word: its `failed` is unknown. An
-/// ending is final; unknown is ended by a person or an enforcement point alone.
-pub fn report(at: EffectStatus, said: EffectStatus, attested: bool, word: Word) -> Option<EffectStatus> {
+/// What cannot be taken back (`attested`) is not released by an agent's own word: its `failed` is unknown. Unknown
+/// is ended by a person or an enforcement point alone. An ending is final, but that an enforcement point may contradict
+/// the agent's: nobody knows then, and a person alone ends it, whatever the point says next.
+pub fn report(
+    at: EffectStatus,
+    said: EffectStatus,
+    attested: bool,
+    word: Word,
+    last: Option<Said>,
+) -> Option<EffectStatus> {
     use EffectStatus::{Claimed, Done, Failed, Unknown};
+    let disputed = at == Unknown
+        && last
+            .is_some_and(|last| last.word == Word::EnforcementPoint && matches!(last.status, Done | Failed));
     match (at, word, said) {
         (Claimed, Word::Agent, Failed) if attested => Some(Unknown),
+        (Unknown, Word::EnforcementPoint, _) if disputed => None,
+        (Done, Word::EnforcementPoint, Failed) | (Failed, Word::EnforcementPoint, Done)
+            if last.is_some_and(|last| last.word == Word::Agent) =>
+        {
+            Some(Unknown)
+        }
         (Claimed, Word::Agent | Word::EnforcementPoint, Done | Failed | Unknown)
         | (Claimed, Word::Nobody, Unknown)
         | (Unknown, Word::EnforcementPoint | Word::Person, Done | Failed) => Some(said),
@@ -368,27 +445,34 @@ pub const fn releases(ending: EffectStatus) -> bool {
     }
 }
 
+/// Whether an effect that leaves an ending for another takes again what it had given back.
+pub const fn takes_again(from: EffectStatus, to: EffectStatus) -> bool {
+    releases(from) && !releases(to)
+}
+
 /// What a change of authority does to a decision that waits: a narrowed or mixed change takes back every yes that
 /// was given, and what would now be refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AfterChange {
     /// It stays as it is.
     Stays,
-    /// It stays open, and those who said yes are asked again.
-    AsksAgain,
+    /// It stays open and is put anew: those who said yes are asked again.
+    Anew,
     /// It is withdrawn.
     Withdrawn,
 }
 
-/// What a narrowed or mixed change does to a decision about an action; `would_be` is the answer to its call now,
-/// if there still is one.
-pub fn after_narrowing(asked: &Asked, would_be: impl FnOnce() -> Option<Outcome>) -> AfterChange {
+/// What a narrowed or mixed change does to a decision about an action; `now` is what the engine says to its call by
+/// now, if it still can be asked.
+pub fn after_narrowing(asked: &Asked, now: Option<&Verdict>) -> AfterChange {
     match asked.status {
         DecisionStatus::Approved => AfterChange::Withdrawn,
-        DecisionStatus::Open => match would_be() {
-            None | Some(Outcome::Refuse) => AfterChange::Withdrawn,
-            Some(Outcome::Allow | Outcome::Escalate) if asked.given.is_empty() => AfterChange::Stays,
-            Some(Outcome::Allow | Outcome::Escalate) => AfterChange::AsksAgain,
+        DecisionStatus::Open => match now {
+            Some(now) if now.outcome != Outcome::Refuse => {
+                let is_shown = asked.shown.cover(&now.grounds());
+                if asked.given.is_empty() && is_shown { AfterChange::Stays } else { AfterChange::Anew }
+            }
+            Some(_) | None => AfterChange::Withdrawn,
         },
         DecisionStatus::Declined
         | DecisionStatus::Expired

@@ -22,6 +22,8 @@ pub(super) struct Terms<'a> {
 pub(super) struct Said {
     pub(super) findings: Vec<Finding>,
     pub(super) reservations: Reservations,
+    /// The looks that would tell of more that stands in the way.
+    pub(super) unseen: Looks,
 }
 
 impl<'a> Terms<'a> {
@@ -103,7 +105,7 @@ impl<'a> Terms<'a> {
     }
 
     /// One passing allowance suffices, and of several the smallest id is named and reserves; if none passes,
-    /// every one that failed is named, and a person's yes would count in all their books; if there is none and
+    /// every one that failed is named with all that stands in its way, and a person's yes would count in all their books; if there is none and
     /// no escalation acted either, the intent is unlisted.
     fn allowances(&self, named: &[&Clause], facts: &Facts<'_>, acted: bool, said: &mut Said) {
         let mut passing: Option<&Clause> = None;
@@ -113,11 +115,12 @@ impl<'a> Terms<'a> {
             if passing.is_some_and(|best| best.id < clause.id) {
                 continue;
             }
-            match self.test(clause, facts) {
-                Ok(()) => passing = Some(clause),
+            let failed = facts.first_in_the_way(&clause.when).err();
+            if failed.is_none() && self.has_room(clause, facts) {
+                passing = Some(clause);
+            } else if passing.is_none() {
                 // Why it failed matters only where nothing passes.
-                Err(reason) if passing.is_none() => failing.push((*clause, otherwise, reason)),
-                Err(_) => {}
+                failing.push((*clause, otherwise, failed));
             }
         }
         if let Some(clause) = passing {
@@ -144,16 +147,27 @@ impl<'a> Terms<'a> {
                 approvals: None,
             });
         }
-        for (clause, otherwise, reason) in failing {
-            self.metered(facts).reserve(clause, &mut said.reservations);
-            said.findings.push(self.finding(clause, otherwise.outcome(), reason));
+        for (clause, otherwise, failed) in failing {
+            let metered = self.metered(facts);
+            metered.reserve(clause, &mut said.reservations);
+            let unseen = failed.is_some().then_some(&mut said.unseen);
+            let limits = metered.all_in_the_way(clause, facts.used, unseen);
+            let mut reasons =
+                failed.map_or_else(Vec::new, |first| facts.all_in_the_way(&clause.when, &first));
+            reasons.extend(limits);
+            let of_clause = |reason| self.finding(clause, otherwise.outcome(), reason);
+            said.findings.extend(reasons.into_iter().map(of_clause));
         }
     }
 
     /// Whether an allowance holds: its conditions first, then its limits.
     pub(super) fn test(&self, clause: &Clause, facts: &Facts<'_>) -> Result<(), Reason> {
         facts.test_all(&clause.when, Pass::Every)?;
-        if clause.limits.is_empty() { Ok(()) } else { self.metered(facts).room(clause, facts.used) }
+        self.metered(facts).room(clause, facts.used)
+    }
+
+    fn has_room(&self, clause: &Clause, facts: &Facts<'_>) -> bool {
+        clause.limits.is_empty() || self.metered(facts).room(clause, facts.used).is_ok()
     }
 
     /// The limits of this document's clauses, as they meet the action.

@@ -172,7 +172,8 @@ impl Approvals {
             }
             None => BTreeSet::new(),
         };
-        Some(Self { count, roles })
+        let others = value.get("others").is_some_and(|others| *others == Value::Bool(true));
+        Some(Self { count, roles, others })
     }
 
     /// As documents, decisions and answers write it.
@@ -181,6 +182,9 @@ impl Approvals {
         put(&mut object, "count", json!(self.count));
         if !self.roles.is_empty() {
             put(&mut object, "roles", self.roles.iter().map(|role| json!(role.as_str())).collect());
+        }
+        if self.others {
+            put(&mut object, "others", json!(true));
         }
         Value::Object(object)
     }

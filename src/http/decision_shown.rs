@@ -78,18 +78,17 @@ impl Shown {
         if let Some(stored) = &self.stored {
             members.insert("receipt".into(), json!(stored.body.id));
             let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
-            let (input, output) = (read(&stored.input), read(&stored.output));
+            let input = read(&stored.input);
             let content = stored.content.as_deref().map(read).unwrap_or_default();
             members.insert("asked".into(), opened(&input, &content));
-            for (name, shown) in [
-                ("reason", "escalated_reason"),
-                ("clauses", "escalated_clauses"),
-                ("obligations", "obligations"),
-            ] {
-                if let Some(value) = output.get(name) {
-                    members.insert(shown.to_owned(), value.clone());
-                }
-            }
+        }
+        let why = &found.why;
+        if !why.sentences.is_empty() {
+            members.insert("escalated_reason".into(), json!(why.reason()));
+            members.insert("escalated_clauses".into(), json!(why.clauses));
+        }
+        if !why.obligations.is_empty() {
+            members.insert("obligations".into(), json!(why.obligations));
         }
         Value::Object(members)
     }

@@ -135,6 +135,10 @@ pub(crate) async fn give_approval(
     app.decisions_changed();
     match &sealed.value {
         Approved::Given(decided) => ended(app, &tenant, &sealed, decided).await,
+        Approved::Anew { reason } => Err(Problem::conflict(format!(
+            "decision `{id}` is asked anew, since more stands in the way by now than you were shown ({reason}): \
+             look at it again"
+        ))),
         Approved::Withdrawn { reason } => {
             Err(Problem::conflict(format!("decision `{id}` was withdrawn: {reason}")))
         }

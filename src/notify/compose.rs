@@ -167,13 +167,16 @@ mod tests {
             used_index: None,
             asks: 1,
             approvals,
+            why: crate::engine::Why::default(),
         }
     }
 
     #[test]
     fn each_reader_is_told_whose_agent_asks_and_what_their_yes_is_worth() {
         let [ada, cleo] = people("Ada");
-        let roles = |roles: &[Role]| [Approvals { count: 2, roles: roles.iter().copied().collect() }].into();
+        let roles = |roles: &[Role]| {
+            [Approvals { count: 2, roles: roles.iter().copied().collect(), others: false }].into()
+        };
         let compliance = decision(&ada, DecisionKind::Action, roles(&[Role::Compliance]));
         let either = decision(&ada, DecisionKind::Action, roles(&[Role::Compliance, Role::Member]));
         let to = |person, decision| decision_opened(&ada.tenant, person, &ada, decision, URL).unwrap();

@@ -1,12 +1,13 @@
 //! The queue: what waits for a person, and how it ended.
 
+pub use super::turn::{Turn, due, give_back, next_due, turn};
 use super::{AnyConnection, StoreError, read, schema::decisions};
 use crate::domain::{
     AgentId, CredentialId, DecisionId, EffectId, Hash, Intent, PrincipalId, Roles, TenantSlug, Timestamp,
 };
 pub use crate::domain::{DecisionKind, DecisionStatus};
-use crate::engine::Approvals;
 use crate::engine::step::{Asked, Given, counts};
+use crate::engine::{Approvals, Why};
 use diesel::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -54,6 +55,8 @@ pub struct Decision {
     pub asks: u64,
     /// Whose yes it takes; empty is the principal's alone.
     pub approvals: BTreeSet<Approvals>,
+    /// Why it is asked, as whoever decides is shown it.
+    pub why: Why,
 }
 
 impl Decision {
@@ -102,13 +105,25 @@ impl Decision {
             approved_until: self.approved_until,
             principal: self.principal,
             given,
+            shown: self.why.grounds.clone(),
         }
     }
 }
 
 pub(super) type Row = (
     (String, String, String, String, String, String, String, i64, Vec<u8>, Option<Vec<u8>>, Option<String>),
-    (i64, i64, Option<i64>, Option<String>, Option<i64>, Option<String>, Option<i64>, i64, Option<String>),
+    (
+        i64,
+        i64,
+        Option<i64>,
+        Option<String>,
+        Option<i64>,
+        Option<String>,
+        Option<i64>,
+        i64,
+        Option<String>,
+        Option<String>,
+    ),
 );
 
 #[rustfmt::skip]
@@ -116,7 +131,8 @@ pub(super) type Columns = (
     (decisions::id, decisions::principal, decisions::agent, decisions::credential, decisions::kind, decisions::status,
      decisions::intent, decisions::log_index, decisions::input_hash, decisions::request_hash, decisions::effect),
     (decisions::opened_at, decisions::expires_at, decisions::decided_at, decisions::decided_by,
-     decisions::approved_until, decisions::reason, decisions::used_index, decisions::asks, decisions::approvals),
+     decisions::approved_until, decisions::reason, decisions::used_index, decisions::asks, decisions::approvals,
+     decisions::why),
 );
 
 #[rustfmt::skip]
@@ -124,14 +140,25 @@ pub(super) const COLUMNS: Columns = (
     (decisions::id, decisions::principal, decisions::agent, decisions::credential, decisions::kind, decisions::status,
      decisions::intent, decisions::log_index, decisions::input_hash, decisions::request_hash, decisions::effect),
     (decisions::opened_at, decisions::expires_at, decisions::decided_at, decisions::decided_by,
-     decisions::approved_until, decisions::reason, decisions::used_index, decisions::asks, decisions::approvals),
+     decisions::approved_until, decisions::reason, decisions::used_index, decisions::asks, decisions::approvals,
+     decisions::why),
 );
 
 pub(super) fn read_row((subject, course): Row) -> Result<Decision, StoreError> {
     let (id, principal, agent, credential, kind, status, intent, log_index, input_hash, request_hash, effect) =
         subject;
-    let (opened_at, expires_at, decided_at, decided_by, approved_until, reason, used_index, asks, approvals) =
-        course;
+    let (
+        opened_at,
+        expires_at,
+        decided_at,
+        decided_by,
+        approved_until,
+        reason,
+        used_index,
+        asks,
+        approvals,
+        why,
+    ) = course;
     Ok(Decision {
         id: read::text("decisions.id", &id)?,
         principal: read::text("decisions.principal", &principal)?,
@@ -153,6 +180,7 @@ pub(super) fn read_row((subject, course): Row) -> Result<Decision, StoreError> {
         used_index: read::optional_count("decisions.used_index", used_index)?,
         asks: read::count("decisions.asks", asks)?,
         approvals: approvals.map_or_else(|| Ok(BTreeSet::new()), |text| read_approvals(&text))?,
+        why: why.map_or_else(|| Ok(Why::default()), |text| read_why(&text))?,
     })
 }
 
@@ -163,6 +191,17 @@ fn read_approvals(text: &str) -> Result<BTreeSet<Approvals>, StoreError> {
         .iter()
         .map(|one| Approvals::from_json(one).ok_or_else(|| corrupt(format!("`{one}` asks for nobody"))))
         .collect()
+}
+
+fn read_why(text: &str) -> Result<Why, StoreError> {
+    let corrupt = |detail: String| StoreError::Corrupt { place: "decisions.why", detail };
+    let written = serde_json::from_str(text).map_err(|error| corrupt(error.to_string()))?;
+    Why::from_json(&written).ok_or_else(|| corrupt("it does not say why".into()))
+}
+
+/// What is no question about an action gives no reasons.
+fn written_why(why: &Why) -> Option<String> {
+    (*why != Why::default()).then(|| why.to_json().to_string())
 }
 
 /// The principal's own yes is the rule, and goes without saying.
@@ -198,6 +237,7 @@ pub fn insert(
             decisions::due_at.eq(Some(decision.expires_at.unix_milliseconds())),
             decisions::asks.eq(read::stored_count(decision.asks)),
             decisions::approvals.eq(written_approvals(&decision.approvals)),
+            decisions::why.eq(written_why(&decision.why)),
         ))
         .execute(connection)?;
     Ok(())
@@ -236,14 +276,14 @@ pub fn undecided(
     query.load::<Row>(connection)?.into_iter().map(read_row).collect()
 }
 
-/// The decision about the same request under the same credential that still waits, if there is one.
+/// The decisions about the same request under the same credential that still wait, the newest first.
 pub fn waiting_for_same(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
     agent: AgentId,
     credential: CredentialId,
     request_hash: Hash,
-) -> Result<Option<Decision>, StoreError> {
+) -> Result<Vec<Decision>, StoreError> {
     decisions::table
         .filter(decisions::tenant.eq(tenant.as_str()).and(decisions::agent.eq(agent.to_string())))
         .filter(decisions::due_at.is_not_null().and(decisions::kind.eq(DecisionKind::Action.as_str())))
@@ -251,10 +291,10 @@ pub fn waiting_for_same(
         .filter(decisions::request_hash.eq(Some(request_hash.as_bytes().to_vec())))
         .order(decisions::id.desc())
         .select(COLUMNS)
-        .first::<Row>(connection)
-        .optional()?
+        .load::<Row>(connection)?
+        .into_iter()
         .map(read_row)
-        .transpose()
+        .collect()
 }
 
 /// The open item that says that an agent asks too much, if there is one.
@@ -303,6 +343,38 @@ pub fn ask_for(
     Ok(())
 }
 
+/// What an open question is about when it is put anew.
+#[derive(Debug, Clone, Copy)]
+pub struct Anew<'a> {
+    /// The receipt of the call that raised it, or asked it again.
+    pub log_index: u64,
+    /// What a person confirms having seen.
+    pub input_hash: Hash,
+    /// Why it is asked by now.
+    pub why: &'a Why,
+}
+
+/// Puts an open question anew.
+pub fn put_anew(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    id: DecisionId,
+    anew: Anew<'_>,
+) -> Result<(), StoreError> {
+    diesel::update(
+        decisions::table
+            .find((tenant.as_str(), id.to_string()))
+            .filter(decisions::status.eq(DecisionStatus::Open.as_str())),
+    )
+    .set((
+        decisions::log_index.eq(read::stored_count(anew.log_index)),
+        decisions::input_hash.eq(anew.input_hash.as_bytes().to_vec()),
+        decisions::why.eq(written_why(anew.why)),
+    ))
+    .execute(connection)?;
+    Ok(())
+}
+
 /// How many of an agent's decisions are open, and how many were opened since an instant.
 pub fn count_of_agent(
     connection: &mut AnyConnection,
@@ -329,153 +401,3 @@ pub fn count_of_agent(
         .get_result(connection)?;
     Ok((read::count("decisions", open)?, read::count("decisions", recent)?))
 }
-
-/// What a decision turns into.
-#[derive(Debug, Clone)]
-pub enum Turn<'a> {
-    /// A person's yes.
-    Approved {
-        /// Whose.
-        by: PrincipalId,
-        /// Until when it may be used.
-        until: Timestamp,
-    },
-    /// A person's no.
-    Declined {
-        /// Whose.
-        by: PrincipalId,
-        /// What they said.
-        reason: Option<&'a str>,
-    },
-    /// Time ran out.
-    Expired,
-    /// Taken back.
-    Withdrawn {
-        /// Why.
-        reason: &'a str,
-    },
-    /// The yes was used.
-    Used {
-        /// The receipt of the call that used it.
-        log_index: u64,
-    },
-    /// A person said how the effect ended.
-    Resolved {
-        /// Who.
-        by: PrincipalId,
-        /// What they said.
-        reason: Option<&'a str>,
-    },
-}
-
-impl Turn<'_> {
-    const fn status(&self) -> DecisionStatus {
-        match self {
-            Self::Approved { .. } => DecisionStatus::Approved,
-            Self::Declined { .. } => DecisionStatus::Declined,
-            Self::Expired => DecisionStatus::Expired,
-            Self::Withdrawn { .. } => DecisionStatus::Withdrawn,
-            Self::Used { .. } => DecisionStatus::Used,
-            Self::Resolved { .. } => DecisionStatus::Resolved,
-        }
-    }
-}
-
-/// Turns a decision that stands at `from`; `false` if it no longer does. The guard is in the `WHERE`: of two who
-/// decide at once, one changes a row.
-pub fn turn(
-    connection: &mut AnyConnection,
-    tenant: &TenantSlug,
-    id: DecisionId,
-    from: DecisionStatus,
-    to: &Turn<'_>,
-    now: Timestamp,
-) -> Result<bool, StoreError> {
-    let place =
-        decisions::table.find((tenant.as_str(), id.to_string())).filter(decisions::status.eq(from.as_str()));
-    let status = decisions::status.eq(to.status().as_str());
-    let at = decisions::decided_at.eq(Some(now.unix_milliseconds()));
-    let ended = decisions::due_at.eq(None::<i64>);
-    let changed = match to {
-        Turn::Approved { by, until } => diesel::update(place)
-            .set((
-                status,
-                at,
-                decisions::decided_by.eq(Some(by.to_string())),
-                decisions::approved_until.eq(Some(until.unix_milliseconds())),
-                decisions::due_at.eq(Some(until.unix_milliseconds())),
-            ))
-            .execute(connection)?,
-        Turn::Declined { by, reason } | Turn::Resolved { by, reason } => diesel::update(place)
-            .set((
-                status,
-                at,
-                ended,
-                decisions::decided_by.eq(Some(by.to_string())),
-                decisions::reason.eq(*reason),
-            ))
-            .execute(connection)?,
-        Turn::Expired => diesel::update(place).set((status, ended)).execute(connection)?,
-        Turn::Withdrawn { reason } => diesel::update(place)
-            .set((status, ended, decisions::reason.eq(Some(*reason))))
-            .execute(connection)?,
-        Turn::Used { log_index } => diesel::update(place)
-            .set((status, ended, decisions::used_index.eq(Some(read::stored_count(*log_index)))))
-            .execute(connection)?,
-    };
-    Ok(changed == 1)
-}
-
-/// What becomes of a yes that a withdrawn allow had used: it is given back for as long as it was good, unless what
-/// decides has changed meanwhile, which takes back every yes.
-pub fn give_back(
-    connection: &mut AnyConnection,
-    tenant: &TenantSlug,
-    log_index: u64,
-    still_stands: bool,
-) -> Result<usize, StoreError> {
-    let used = decisions::table
-        .filter(decisions::tenant.eq(tenant.as_str()))
-        .filter(decisions::used_index.eq(Some(read::stored_count(log_index))))
-        .filter(decisions::status.eq(DecisionStatus::Used.as_str()));
-    let unused = decisions::used_index.eq(None::<i64>);
-    Ok(if still_stands {
-        let status = decisions::status.eq(DecisionStatus::Approved.as_str());
-        diesel::update(used)
-            .set((status, unused, decisions::due_at.eq(decisions::approved_until)))
-            .execute(connection)?
-    } else {
-        let status = decisions::status.eq(DecisionStatus::Withdrawn.as_str());
-        diesel::update(used).set((status, unused)).execute(connection)?
-    })
-}
-
-/// Decisions whose time is over, with their tenants, oldest first.
-pub fn due(
-    connection: &mut AnyConnection,
-    now: Timestamp,
-    limit: i64,
-) -> Result<Vec<(TenantSlug, DecisionId)>, StoreError> {
-    decisions::table
-        .filter(decisions::due_at.le(now.unix_milliseconds()))
-        .order(decisions::due_at)
-        .limit(limit)
-        .select((decisions::tenant, decisions::id))
-        .load::<(String, String)>(connection)?
-        .into_iter()
-        .map(|(tenant, id)| Ok((read::text("decisions.tenant", &tenant)?, read::text("decisions.id", &id)?)))
-        .collect()
-}
-
-/// When the next decision's time is over.
-pub fn next_due(connection: &mut AnyConnection) -> Result<Option<Timestamp>, StoreError> {
-    let due: Option<i64> = decisions::table
-        .filter(decisions::due_at.is_not_null())
-        .select(diesel::dsl::min(decisions::due_at))
-        .first(connection)?;
-    Ok(due.map(read::time))
-}
-
-#[cfg(test)]
-#[path = "turn_tests.rs"]
-mod tests;

@@ -33,6 +33,7 @@ pub mod session;
 pub mod tenant;
 pub mod tile;
 mod transaction;
+mod turn;
 
 pub use database::{AnyConnection, Database, Readers, move_write_ahead_log};
 pub use directory::DataDirectory;

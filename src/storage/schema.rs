@@ -218,6 +218,7 @@ diesel::table! {
         used_index -> Nullable<BigInt>,
         asks -> BigInt,
         approvals -> Nullable<Text>,
+        why -> Nullable<Text>,
     }
 }
 
@@ -240,6 +241,16 @@ diesel::table! {
         amount -> BigInt,
         total -> BigInt,
         released_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    books_forgotten (tenant, log_index, book) {
+        tenant -> Text,
+        log_index -> BigInt,
+        book -> Text,
+        at -> BigInt,
+        amount -> BigInt,
     }
 }
 

@@ -1,6 +1,9 @@
 //! Decisions and effects turn from where they stand, once; whoever comes second is told that nothing changed.
 
 use super::*;
+use crate::domain::{AgentId, CredentialId, EffectId, Hash};
+use crate::engine::Why;
+use crate::storage::decision::{Decision, DecisionKind, find, insert};
 use crate::storage::effect::{self, Effect, EffectStatus};
 use crate::storage::{Database, migrate};
 
@@ -39,6 +42,7 @@ fn open_decision() -> Decision {
         used_index: None,
         asks: 1,
         approvals: std::collections::BTreeSet::new(),
+        why: Why::default(),
     }
 }
 

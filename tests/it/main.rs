@@ -15,6 +15,8 @@ mod admission;
 #[cfg(test)]
 mod agent;
 #[cfg(test)]
+mod anew;
+#[cfg(test)]
 mod approval;
 #[cfg(test)]
 mod attention;

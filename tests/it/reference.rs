@@ -2,12 +2,12 @@
 
 use crate::client::Reply;
 use crate::documents::ACTING_SCOPES;
-use crate::shell::act::{Heard, Said};
+use crate::shell::act::Heard;
 use crate::shell::call::{Answer, Call};
 use crate::shell::setting::{Setting, Terms, refund, refunds};
-use crate::shell::world::{Decision, DecisionKind, World};
+use crate::shell::world::{Decision, DecisionKind, Entry, World};
 use procura::domain::{DecisionStatus, Duration, EffectStatus, Outcome, Timestamp};
-use procura::engine::step::{QueueUse, Word, Yes};
+use procura::engine::step::{QueueUse, Said, Word, Yes};
 use proptest::prelude::*;
 use proptest_state_machine::ReferenceStateMachine;
 use serde_json::{Value, json};
@@ -221,7 +221,7 @@ impl ReferenceStateMachine for Reference {
                 let status = match SETTING.yes(world, *decision, *person, &asked, &verdict) {
                     Yes::Completes | Yes::Counts { .. } => 200,
                     Yes::DoesNotCount => 403,
-                    Yes::AlreadyGiven | Yes::Withdraws | Yes::Over(_) => 409,
+                    Yes::AlreadyGiven | Yes::Anew | Yes::Withdraws | Yes::Over(_) => 409,
                 };
                 Told { status, ..Told::default() }
             }
@@ -266,6 +266,11 @@ impl ReferenceStateMachine for Reference {
     }
 }
 
+/// The place of the last answer in the log; what it ended stands after it.
+fn last_answer(world: &World) -> Option<usize> {
+    world.log.iter().rposition(|entry| matches!(entry, Entry::Answered { .. }))
+}
+
 /// A call, mostly under the key that others like it use.
 fn call(body: usize, names: Option<usize>) -> impl Strategy<Value = Event> {
     let key = prop_oneof![2 => Just(None), 3 => Just(Some(body)), 1 => (0..7_usize).prop_map(Some)];
@@ -288,7 +293,10 @@ impl Told {
                 status: 200,
                 outcome: outcome(decided.outcome),
                 clauses: decided.clauses.clone(),
-                has_effect: world.effects.last().is_some_and(|effect| effect.place + 1 == world.log.len()),
+                has_effect: world
+                    .effects
+                    .last()
+                    .is_some_and(|effect| Some(effect.place) == last_answer(world)),
                 ..Self::default()
             },
             Answer::Again { first } => Self {

@@ -1,12 +1,13 @@
 //! What becomes of a call: read and decided, then written.
 
+use super::act::end;
 use super::setting::Setting;
 use super::world::{Decision, DecisionKind, Effect, Entry, KeyRow, Row, World};
 use procura::actions::decision::APPROVAL_LIFETIME;
 use procura::actions::evaluate::{DECISION_LIFETIME, KEY_LIFETIME, REPORT_WITHIN};
 use procura::domain::{DecisionStatus, Duration, EffectStatus, ExternalName, Outcome, Timestamp};
-use procura::engine::step::{self, Queue, QueueUse, Repeat};
-use procura::engine::{CredentialTerms, Standing, Used, Verdict, decide, looks};
+use procura::engine::step::{self, Load, Queue, QueueUse, Repeat, Same};
+use procura::engine::{BookUse, CredentialTerms, Grounds, Standing, Used, Verdict, decide_reading};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -69,11 +70,9 @@ impl Setting {
             used: &nothing,
             zone: chrono_tz::UTC,
         };
-        let mut used = Used::default();
-        for look in looks(&unread, action, world.now) {
-            used.note(&look, world.used(&look));
-        }
-        decide(&Standing { used: &used, ..unread }, action, world.now)
+        let read = |look: &BookUse| Ok::<_, Infallible>(world.used(look));
+        let Ok((verdict, _)) = decide_reading(&unread, action, world.now, read);
+        verdict
     }
 
     /// What becomes of a call, under a version of the mandate.
@@ -99,8 +98,8 @@ impl Setting {
         let verdict = self.verdict(world, call.body, version);
         let asked = call.names.map(|decision| (world.asked(self, decision, Some(call.body)), decision));
         let named = asked.as_ref().map(|(asked, decision)| (asked, *decision));
-        let queue = || Ok::<_, Infallible>(self.queue(world, call.body));
-        let Ok(settled) = step::settle(verdict, named, world.now, queue);
+        let mut queue = Waiting { setting: self, world, body: call.body };
+        let Ok(settled) = step::settle(verdict, named, world.now, &mut queue);
         Answer::Decided(Decided {
             call,
             version,
@@ -111,24 +110,13 @@ impl Setting {
         })
     }
 
-    /// What the agent's queue looks like before another decision joins it.
-    fn queue(&self, world: &World, body: usize) -> Queue<usize> {
-        let of_actions = || {
-            let rows = world.decisions.iter().enumerate();
-            rows.filter(|(_, row)| matches!(row.kind, DecisionKind::Action { .. }))
-        };
-        let asks_the_same = |(place, row): &(usize, &Decision)| {
-            row.kind == DecisionKind::Action { body }
+    /// The decisions about the same that still wait, the newest first.
+    fn waiting(&self, world: &World, body: usize) -> Vec<usize> {
+        let waits = |place: &usize| {
+            world.decisions[*place].kind == DecisionKind::Action { body }
                 && world.asked(self, *place, Some(body)).is_waiting(world.now)
         };
-        let an_hour_ago = world.now.minus(Duration::hours(1));
-        let open = of_actions().filter(|(_, row)| row.status == DecisionStatus::Open).count();
-        let recent = of_actions().filter(|(_, row)| row.opened_at >= an_hour_ago).count();
-        Queue {
-            same: of_actions().find(asks_the_same).map(|(place, _)| place),
-            open: u64::try_from(open).unwrap(),
-            recent: u64::try_from(recent).unwrap(),
-        }
+        (0..world.decisions.len()).rev().filter(waits).collect()
     }
 
     /// Writes an answer and all that stands or falls with it, but for what it takes from the books; the place in the
@@ -151,8 +139,8 @@ impl Setting {
         let uses = call.names.filter(|_| *queue == QueueUse::Uses);
         let opens = match queue {
             QueueUse::Open => Some(world.decisions.len()),
-            QueueUse::Again(there) => Some(*there),
-            QueueUse::None | QueueUse::Uses | QueueUse::Flood => None,
+            QueueUse::Again(there) | QueueUse::Anew(there) => Some(*there),
+            QueueUse::None | QueueUse::Uses | QueueUse::Closes(_) | QueueUse::Flood => None,
         };
         world.log.push(Entry::Answered {
             body: call.body,
@@ -161,13 +149,24 @@ impl Setting {
             uses,
             opens,
             at: world.now,
+            grounds: uses.map(|_| Arc::new(decided.verdict.grounds())).unwrap_or_default(),
         });
         if let Some(used) = uses {
             world.decisions[used].status = DecisionStatus::Used;
         }
-        if *queue == QueueUse::Open {
-            let kind = DecisionKind::Action { body: call.body };
-            world.decisions.push(Decision::open(kind, *version, world.now, DECISION_LIFETIME));
+        match queue {
+            QueueUse::Open => {
+                let kind = DecisionKind::Action { body: call.body };
+                let opened = Decision::open(kind, *version, world.now, DECISION_LIFETIME);
+                world.decisions.push(Decision { shown: Arc::new(decided.verdict.grounds()), ..opened });
+            }
+            QueueUse::Anew(there) => world.decisions[*there].put_anew(&decided.verdict),
+            QueueUse::Closes(_) => {
+                for there in self.waiting(world, call.body) {
+                    end(world, there, DecisionStatus::Withdrawn);
+                }
+            }
+            QueueUse::None | QueueUse::Again(_) | QueueUse::Uses | QueueUse::Flood => {}
         }
         let effect = (*outcome == Outcome::Allow && self.bodies[call.body].effect.is_some()).then(|| {
             world.effects.push(Effect {
@@ -214,6 +213,40 @@ impl Setting {
     }
 }
 
+/// The agent's queue as a call meets it.
+struct Waiting<'a> {
+    setting: &'a Setting,
+    world: &'a World,
+    body: usize,
+}
+
+impl Queue<usize> for Waiting<'_> {
+    type Error = Infallible;
+
+    fn same(&mut self) -> Result<Option<Same<usize>>, Infallible> {
+        let newest = self.setting.waiting(self.world, self.body).first().copied();
+        Ok(newest.map(|place| {
+            let row = &self.world.decisions[place];
+            Same {
+                known_by: place,
+                is_approved: row.status == DecisionStatus::Approved,
+                shown: Grounds::clone(&row.shown),
+            }
+        }))
+    }
+
+    fn load(&mut self) -> Result<Load, Infallible> {
+        let of_actions = || {
+            let rows = self.world.decisions.iter();
+            rows.filter(|row| matches!(row.kind, DecisionKind::Action { .. }))
+        };
+        let an_hour_ago = self.world.now.minus(Duration::hours(1));
+        let open = of_actions().filter(|row| row.status == DecisionStatus::Open).count();
+        let recent = of_actions().filter(|row| row.opened_at >= an_hour_ago).count();
+        Ok(Load { open: u64::try_from(open).unwrap(), recent: u64::try_from(recent).unwrap() })
+    }
+}
+
 impl Decision {
     pub(super) fn open(kind: DecisionKind, version: usize, now: Timestamp, lifetime: Duration) -> Self {
         Self {
@@ -224,7 +257,14 @@ impl Decision {
             expires_at: now.plus(lifetime),
             approved_until: None,
             given: Vec::new(),
+            shown: Arc::default(),
         }
+    }
+
+    /// Asks again with what stands in the way by now.
+    pub(super) fn put_anew(&mut self, verdict: &Verdict) {
+        self.given.clear();
+        self.shown = Arc::new(verdict.grounds());
     }
 
     pub(super) fn approve(&mut self, now: Timestamp) -> Timestamp {

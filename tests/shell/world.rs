@@ -1,8 +1,8 @@
 //! The rows of one tenant, and the log in the order of its commits.
 
 use procura::domain::{DecisionStatus, EffectStatus, Outcome, Timestamp};
-use procura::engine::step::{Asked, First, Given, Versions};
-use procura::engine::{Book, BookUse, Change};
+use procura::engine::step::{Asked, First, Given, Said, Versions, Word};
+use procura::engine::{Book, BookUse, Change, Grounds};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -44,17 +44,19 @@ pub(crate) enum Entry {
         /// The decision it opened, or that waits for the same.
         opens: Option<usize>,
         at: Timestamp,
+        /// What stood in the way, where a yes was used.
+        grounds: Arc<Grounds>,
     },
     /// A repeated call got the first answer again, or a refusal of its own.
     Replayed { first: usize, again: bool },
     /// A person's yes.
-    Yes { decision: usize, completes: bool, until: Timestamp },
+    Yes { decision: usize, completes: bool, until: Timestamp, shown: Arc<Grounds> },
     /// A person's no.
     No { decision: usize },
     /// A decision ended without a person.
     Over { decision: usize, status: DecisionStatus },
     /// An effect came to an ending.
-    Ended { effect: usize, status: EffectStatus },
+    Ended { effect: usize, status: EffectStatus, word: Word },
     /// The credential was revoked.
     Revoked,
 }
@@ -100,6 +102,8 @@ pub(crate) struct Decision {
     pub(crate) expires_at: Timestamp,
     pub(crate) approved_until: Option<Timestamp>,
     pub(crate) given: Vec<Given>,
+    /// What stood in the way, as whoever decides is shown it.
+    pub(crate) shown: Arc<Grounds>,
 }
 
 /// Something that may happen once.
@@ -108,8 +112,8 @@ pub(crate) struct Effect {
     pub(crate) body: usize,
     pub(crate) key: Option<usize>,
     pub(crate) status: EffectStatus,
-    /// What was said of it, so that the same may be said again.
-    pub(crate) said: Option<EffectStatus>,
+    /// What was said of it last, so that the same may be said again.
+    pub(crate) said: Option<Said>,
     pub(crate) place: usize,
     pub(crate) claimed_at: Timestamp,
     pub(crate) report_by: Timestamp,
@@ -196,13 +200,14 @@ impl World {
             approved_until: row.approved_until,
             principal: setting.people[0].by,
             given: row.given.clone(),
+            shown: Grounds::clone(&row.shown),
         }
     }
 
-    /// Gives back what a call took from the books.
-    pub(super) fn release(&mut self, place: usize) {
+    /// Gives back what a call took from the books, or takes it again.
+    pub(super) fn set_released(&mut self, place: usize, released: bool) {
         for row in self.books.iter_mut().filter(|row| row.place == place) {
-            row.released = true;
+            row.released = released;
         }
     }
 }

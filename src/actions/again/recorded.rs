@@ -6,8 +6,8 @@ use crate::domain::{
     AgentKind, DecisionId, DecisionStatus, EnforcementPointId, ExternalName, PrincipalId, Role, Scopes,
     Timestamp,
 };
-use crate::engine::Described;
-use crate::engine::step::{Asked, Given, Queue};
+use crate::engine::step::{Asked, Given, Load, Same};
+use crate::engine::{Described, Grounds};
 use crate::storage::receipt::StoredReceipt;
 use serde::Deserialize;
 use serde_json::Value;
@@ -29,8 +29,10 @@ pub(in crate::actions) struct Recorded {
     pub(in crate::actions) decision: Option<DecisionId>,
     /// How that stood.
     pub(in crate::actions) asked: Option<Asked>,
-    /// What the queue looked like; empty where nobody looked.
-    pub(in crate::actions) queue: Queue<()>,
+    /// The same ask that waited, where it was looked for and found.
+    pub(in crate::actions) same: Option<Same<()>>,
+    /// How much the agent asked already; nothing where nobody looked.
+    pub(in crate::actions) load: Load,
     pub(in crate::actions) output: Value,
 }
 
@@ -56,6 +58,7 @@ struct InputAsked {
     expires_at: Timestamp,
     approved_until: Option<Timestamp>,
     given: Vec<InputGiven>,
+    shown: Value,
 }
 
 #[derive(Deserialize)]
@@ -64,11 +67,19 @@ struct InputGiven {
     roles: Vec<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct InputQueue {
-    same: Option<Value>,
+    same: Option<InputSame>,
+    #[serde(default)]
     open: u64,
+    #[serde(default)]
     recent: u64,
+}
+
+#[derive(Deserialize)]
+struct InputSame {
+    approved: bool,
+    shown: Value,
 }
 
 impl Recorded {
@@ -82,11 +93,10 @@ impl Recorded {
         let input = Input::deserialize(&input).map_err(|error| unreadable("input", &error))?;
         let principal = input.principal;
         let asked = input.asked.map(|asked| asked.read(principal)).transpose()?;
-        let queue = input.queue.map_or(Queue { same: None, open: 0, recent: 0 }, |queue| Queue {
-            same: queue.same.map(|_| ()),
-            open: queue.open,
-            recent: queue.recent,
-        });
+        let queue = input.queue.unwrap_or_default();
+        let same = queue
+            .same
+            .map(|same| Ok(Same { known_by: (), is_approved: same.approved, shown: grounds(&same.shown)? }));
         let known = input.known.iter().filter_map(|place| counterparties.get(*place).cloned());
         Ok(Self {
             described,
@@ -98,7 +108,8 @@ impl Recorded {
             known: known.collect(),
             decision: input.decision,
             asked,
-            queue,
+            same: same.transpose()?,
+            load: Load { open: queue.open, recent: queue.recent },
             output: document("output", &stored.output)?,
         })
     }
@@ -123,8 +134,13 @@ impl InputAsked {
             approved_until: self.approved_until,
             principal,
             given,
+            shown: grounds(&self.shown)?,
         })
     }
+}
+
+fn grounds(shown: &Value) -> Result<Grounds, Undecidable> {
+    Grounds::from_json(shown).ok_or_else(|| unreadable("input", &"`shown` is not a list of texts"))
 }
 
 fn document(name: &str, text: &str) -> Result<Value, Undecidable> {

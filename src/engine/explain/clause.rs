@@ -1,6 +1,6 @@
 //! One clause that names the intent: each of its conditions and limits, and what the clause came to.
 
-use super::super::book::{BookUse, Counted};
+use super::super::book::{Book, BookUse, Counted};
 use super::super::condition::{Facts, Pass};
 use super::super::document::{Clause, ClauseId, Condition, Effect};
 use super::super::limit::{Bound, Limit};
@@ -74,7 +74,7 @@ pub(in crate::engine) struct LimitStep {
 /// What a limit came to.
 #[derive(Clone, Debug)]
 pub(in crate::engine) enum Met {
-    /// Nobody looked: a condition of the clause does not hold.
+    /// Nobody looked, since a condition of the clause does not hold.
     NotAsked,
     /// The action lacks what it counts.
     Lacks(Reason),
@@ -146,10 +146,15 @@ pub(super) fn steps(terms: Terms<'_>, facts: &Facts<'_>, findings: &[Finding]) -
 
 fn meet(terms: Terms<'_>, clause: &Clause, limit: &Limit, facts: &Facts<'_>) -> LimitStep {
     let metered = terms.metered(facts);
-    let met = if facts.test_all(&clause.when, Pass::Every).is_err() {
+    let holds = facts.test_all(&clause.when, Pass::Every).is_ok();
+    let books = metered.books(clause, limit);
+    let is_read = |book: &Book| {
+        facts.used.noted(&BookUse { book: book.clone(), since: metered.since(limit) }).is_some()
+    };
+    let met = if !holds && !books.as_ref().is_ok_and(|books| books.iter().all(is_read)) {
         Met::NotAsked
     } else {
-        match metered.books(clause, limit) {
+        match books {
             Err(reason) => Met::Lacks(reason),
             Ok(books) => Met::Looked(
                 books

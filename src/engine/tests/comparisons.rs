@@ -201,7 +201,9 @@ fn one_bound_on_what_a_call_carries_follows_from_another_or_does_not() {
         (argument(json!({"equals": "2"})), argument(json!({"in": [1, 2]})), false),
         (argument(json!({"in": [1, 2]})), argument(json!({"at_most": "2.0"})), true),
         (argument(json!({"in": [1, "x"]})), argument(json!({"at_most": 2})), false),
-        (argument(json!({"at_most": 1})), argument(json!({"not_in": [2, "x"]})), true),
+        (argument(json!({"at_most": 1})), argument(json!({"not_in": [2, "2"]})), true),
+        // A refusal by the bound acts on a text that is no number, one by the list not on "x".
+        (argument(json!({"at_most": 1})), argument(json!({"not_in": [2, "x"]})), false),
         (argument(json!({"at_most": 2})), argument(json!({"not_in": [2]})), false),
         (argument(json!({"prefix": "ab"})), argument(json!({"prefix": "a"})), true),
         (argument(json!({"prefix": "a"})), argument(json!({"prefix": "ab"})), false),
@@ -474,4 +476,27 @@ fn a_policy_check_says_what_does_nothing() {
             "/rule_sets/0/clauses/1/when/country: it does not act on an action without country",
         ]
     );
+}
+
+#[test]
+fn what_must_hold_is_not_reworded_or_dropped_as_a_narrowing() {
+    let asking = |obligation: Option<&str>| {
+        let mut clause = json!({"id": "P", "intent": "pay", "effect": "escalate"});
+        if let Some(obligation) = obligation {
+            clause["obligation"] = json!(obligation);
+        }
+        policy(json!({"clauses": [clause]}))
+    };
+    let none = policy(json!({"clauses": []}));
+    let (plain, one, other) = (asking(None), asking(Some("Call back.")), asking(Some("Write back.")));
+    for (old, new, change) in [
+        (&none, &one, Narrowed),
+        (&plain, &one, Narrowed),
+        (&one, &one, Unchanged),
+        (&one, &other, Mixed),
+        (&one, &plain, Widened),
+        (&one, &none, Widened),
+    ] {
+        assert_eq!(compare_policies(old, new), change, "{:?} {:?}", old.to_json(), new.to_json());
+    }
 }

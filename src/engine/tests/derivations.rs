@@ -406,5 +406,19 @@ fn a_schema_whose_checking_grows_without_bound_is_refused() {
     let level = |next: &str| json!({"anyOf": vec![json!({"$ref": next}); 5]});
     let doubling = json!({"properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": {
         "a": level("#/$defs/b"), "b": level("#/$defs/c"), "c": level("#/$defs/d"), "d": level("#/$defs/e"), "e": {"type": "string"}}});
-    assert!(refused(doubling).contains("with its references followed"));
+    assert!(refused(doubling).contains("400 schemas with its references followed"));
+    let patterns = |count: usize| {
+        let texts = (0..count).map(|index| (format!("t{index}"), json!({"pattern": "^[a-z]+$"})));
+        json!({"properties": texts.collect::<serde_json::Map<_, _>>()})
+    };
+    assert!(CatalogueEntry::read(&json!({"title": "t", "effect": false, "arguments": patterns(32)})).is_ok());
+    assert!(refused(patterns(33)).contains("more than 32 patterns"));
+    let names: serde_json::Map<_, _> = (0..33).map(|index| (format!("^x{index}"), json!({}))).collect();
+    assert!(refused(json!({"patternProperties": names})).contains("more than 32 patterns"));
+    let pattern = |text: String| json!({"properties": {"t": {"type": "string", "pattern": text}}});
+    let letters = json!({"properties": {"t": {"pattern": "^[\\p{L} ]+$"}}});
+    assert!(CatalogueEntry::read(&json!({"title": "t", "effect": false, "arguments": letters})).is_ok());
+    assert!(refused(pattern("a".repeat(257))).contains("has 257 bytes, 256 are allowed"));
+    // Short to write, and large to search with.
+    assert!(refused(pattern("[a-z]{1,90}{1,90}".to_owned())).contains("not a JSON Schema"));
 }

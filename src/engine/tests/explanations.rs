@@ -129,7 +129,10 @@ proptest! {
         for step in explained.steps.iter().filter(|step| !step.clauses.is_empty()) {
             let said = step.clauses.iter().filter(|clause| matches!(clause.comes_to, ClauseComesTo::Found(..)));
             let found = match &step.comes_to {
-                ComesTo::Finds(findings) => findings.iter().filter(|finding| finding.reason != Reason::Unlisted).count(),
+                ComesTo::Finds(findings) => {
+                    let of_clauses = findings.iter().filter(|finding| finding.reason != Reason::Unlisted);
+                    of_clauses.map(|finding| &finding.clause).collect::<BTreeSet<_>>().len()
+                }
                 ComesTo::NotReached | ComesTo::Passes | ComesTo::Outside(_) => 0,
             };
             prop_assert_eq!(said.count(), found);

@@ -13,6 +13,7 @@ mod derivations;
 mod documents;
 mod explanations;
 mod generate;
+mod grounds;
 mod laws;
 mod ledger;
 mod limit_laws;

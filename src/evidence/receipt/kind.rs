@@ -61,6 +61,8 @@ kinds! {
     DecisionDecline "decision.decline";
     /// Nobody decided in time.
     DecisionExpire "decision.expire";
+    /// A question was put anew, since more stands in the way than was shown.
+    DecisionRenew "decision.renew";
     /// What was to be decided, or a yes already given, no longer stands.
     DecisionWithdraw "decision.withdraw";
     /// A person settled an uncertain effect.

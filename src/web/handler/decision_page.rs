@@ -107,22 +107,17 @@ pub(super) async fn page(
     };
     let stored = found.stored.as_ref();
     let input = document(stored.map(|stored| stored.input.as_str()));
-    let output = document(stored.map(|stored| stored.output.as_str()));
     let content = document(stored.and_then(|stored| stored.content.as_deref()));
     let decision = &found.decision;
     let status = decision.status_at(visit.now);
-    let (reason, clauses) = match decision.kind {
-        DecisionKind::Action => {
-            let reason = output.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
-            (reason, clause_lines(&found, &output))
-        }
-        DecisionKind::Effect => (UNKNOWN.to_owned(), Vec::new()),
-        DecisionKind::Attention => (FLOOD.to_owned(), Vec::new()),
+    let reasons = match decision.kind {
+        DecisionKind::Action => decision.why.sentences.iter().map(|reason| display::line(reason)).collect(),
+        DecisionKind::Effect => vec![display::line(UNKNOWN)],
+        DecisionKind::Attention => vec![display::line(FLOOD)],
     };
     let (stage, ends) = stage(decision, status);
     let label = |label: Option<&Label>| display::line(label.map_or("", Label::as_str));
     let is_own = decision.principal == visit.person.id;
-    let obligations = output.get("obligations").and_then(Value::as_array).into_iter().flatten();
     Ok(DecisionPage {
         frame: visit.frame_with(Section::Queue, fault),
         id: decision.id.to_string(),
@@ -137,10 +132,10 @@ pub(super) async fn page(
             .map(|purpose| display::line(purpose.as_str())),
         asked: asked(&found, &input, &content),
         intent: decision.intent.to_string(),
-        reason: display::line(&reason),
-        clauses,
+        reasons,
+        clauses: clause_lines(&found),
         asks: decision.asks,
-        obligations: obligations.filter_map(Value::as_str).map(display::block).collect(),
+        obligations: decision.why.obligations.iter().map(|sentence| display::block(sentence)).collect(),
         people: (stage == Stage::Approve).then(|| people(visit, decision, &found.given)).flatten(),
         input_hash: decision.input_hash.to_string(),
         receipt: stored
@@ -171,19 +166,18 @@ fn stage(decision: &Decision, status: DecisionStatus) -> (Stage, Option<Timestam
     }
 }
 
-/// The clauses that the answer names, with their titles where the mandate or policy of that time has them.
-fn clause_lines(found: &Found, output: &Value) -> Vec<ClauseLine> {
-    let names =
-        output.get("clauses").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+/// The clauses that ask, with their titles where the mandate or policy of that time has them.
+fn clause_lines(found: &Found) -> Vec<ClauseLine> {
     let of_mandate = found.mandate.iter().flat_map(|document| &document.clauses);
     let of_policy = found.policy.iter().flat_map(|document| &document.rule_sets).flat_map(|set| &set.clauses);
     let clauses: Vec<&Clause> = of_mandate.chain(of_policy).collect();
+    let names = found.decision.why.clauses.iter();
     names
         .map(|name| ClauseLine {
-            id: name.to_owned(),
+            id: name.clone(),
             title: clauses
                 .iter()
-                .find(|clause| clause.id.as_str() == name)
+                .find(|clause| clause.id.as_str() == *name)
                 .and_then(|clause| clause.title.as_ref())
                 .map(|title| display::line(title.as_str())),
         })

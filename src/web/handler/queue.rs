@@ -137,17 +137,16 @@ fn lines(
                 text.and_then(|text| serde_json::from_str::<Value>(text).ok()).unwrap_or_default()
             };
             let input = document(stored.map(|stored| stored.input.as_str()));
-            let output = document(stored.map(|stored| stored.output.as_str()));
             let reason = match decision.kind {
-                DecisionKind::Action => output.get("reason").and_then(Value::as_str).unwrap_or_default(),
-                DecisionKind::Effect => UNKNOWN,
-                DecisionKind::Attention => FLOOD,
+                DecisionKind::Action => decision.why.reason(),
+                DecisionKind::Effect => UNKNOWN.to_owned(),
+                DecisionKind::Attention => FLOOD.to_owned(),
             };
             Line {
                 agent: names.get(&decision.agent).cloned().unwrap_or_default(),
                 owner: owners.get(&decision.principal).cloned(),
                 amount: amount(&input),
-                reason: reason.to_owned(),
+                reason,
                 decision,
             }
         })

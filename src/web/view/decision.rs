@@ -33,8 +33,8 @@ pub struct DecisionPage {
     pub asked: Option<Asked>,
     /// The intent, which outlives the content.
     pub intent: String,
-    /// Why it was not simply allowed.
-    pub reason: Shown,
+    /// Why it was not simply allowed: every reason.
+    pub reasons: Vec<Shown>,
     /// The clauses that decided so.
     pub clauses: Vec<ClauseLine>,
     /// How often the same was asked while it waited, the first time included.

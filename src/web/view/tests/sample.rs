@@ -159,7 +159,10 @@ pub(super) fn decision(said: &str, stage: Stage) -> DecisionPage {
         purpose: Some(line(label(said, "answer the November complaints"))),
         asked: Some(Asked::new(&described, &action, |name| name.as_str() == "acct:cus_91")),
         intent: "payments.refund".into(),
-        reason: line(label(said, "above the ceiling: 240.00 EUR asked, 100.00 EUR allowed")),
+        reasons: vec![
+            line(label(said, "above the ceiling: 240.00 EUR asked, 100.00 EUR allowed")),
+            line(label(said, "the counterparty is not known to the principal")),
+        ],
         clauses: vec![ClauseLine { id: "M-001".into(), title: Some(line(label(said, "Small refunds"))) }],
         asks: 3,
         obligations: Vec::new(),
