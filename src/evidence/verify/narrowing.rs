@@ -145,6 +145,7 @@ fn matter(receipt: &Receipt, documents: Documents<'_>) -> Matter {
         | Kind::DecisionApprove
         | Kind::DecisionDecline
         | Kind::DecisionExpire
+        | Kind::DecisionRenew
         | Kind::DecisionWithdraw
         | Kind::DecisionResolve
         | Kind::EffectOutcome

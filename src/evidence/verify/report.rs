@@ -119,8 +119,8 @@ impl Report {
 pub(super) struct Fault {
     pub(super) receipt: Option<ReceiptId>,
     pub(super) field: String,
-    pub(super) expected: Option<String>,
-    pub(super) found: Option<String>,
+    pub(super) expected: Option<Box<str>>,
+    pub(super) found: Option<Box<str>>,
     pub(super) detail: String,
     pub(super) unreadable: bool,
     /// Where it is, if elsewhere than what is being looked at.
@@ -140,7 +140,7 @@ impl Fault {
         detail: impl Into<String>,
     ) -> Self {
         let fault = Self::new(field, detail);
-        Self { expected: Some(expected.to_string()), found: Some(found.to_string()), ..fault }
+        Self { expected: Some(expected.to_string().into()), found: Some(found.to_string().into()), ..fault }
     }
 
     pub(super) fn unreadable(detail: impl Into<String>) -> Self {
@@ -176,8 +176,8 @@ impl Fault {
             line,
             receipt: self.receipt.map(|id| id.to_string()),
             field: self.field,
-            expected: self.expected,
-            found: self.found,
+            expected: self.expected.map(String::from),
+            found: self.found.map(String::from),
             detail: self.detail,
             unreadable: self.unreadable,
         }

@@ -64,10 +64,12 @@ fn a_log_in_which_every_answer_used_what_was_live_holds() {
 #[test]
 fn an_answer_under_an_older_version_is_named_with_the_change_it_ignored() {
     fn version(body: &mut Body, kind: Kind) -> &mut Option<u64> {
-        match kind {
-            Kind::MandatePut => &mut body.mandate_version,
-            Kind::PolicyPut => &mut body.policy_version,
-            _ => &mut body.catalogue_version,
+        if kind == Kind::MandatePut {
+            &mut body.mandate_version
+        } else if kind == Kind::PolicyPut {
+            &mut body.policy_version
+        } else {
+            &mut body.catalogue_version
         }
     }
     for (kind, field) in [
@@ -148,7 +150,7 @@ fn a_revoked_credential_its_children_and_a_retired_agent_get_nothing_but_refusal
 
     let mut log = TestLog::new(1);
     log.act(Kind::AgentRetire, &person().to_string(), None, json!({"revoked": []}), |body| {
-        body.agent = Some(agent())
+        body.agent = Some(agent());
     });
     answer(&mut log, credential(1), Outcome::Allow, |_| {});
     assert_named(&log, 1, "outcome", 0);
