@@ -94,8 +94,10 @@ for file in open(sys.argv[2]).read().splitlines():
 "#;
     let folder = Folder::new();
     let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
-    let output =
-        Command::new("python3").args(["-c", EACH, SCRIPT]).arg(folder.write("names", &names.join("\n"))).output();
+    let output = Command::new("python3")
+        .args(["-c", EACH, SCRIPT])
+        .arg(folder.write("names", &names.join("\n")))
+        .output();
     let output = output.expect("python3 is needed to run ops/verify.py");
     assert!(output.status.success(), "{}", said(&output));
     let answers = output.stdout.lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());

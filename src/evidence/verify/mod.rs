@@ -162,8 +162,7 @@ impl Verifier {
         (self.counts.tiles, self.counts.proofs) = (wide(tiles.len()), wide(self.proofs.len()));
         let unshown = self.history.settle(tiles, &self.proofs, &beside)?;
         let Some(narrowing) = self.narrowing.take() else { return Ok(Settled { unshown, narrowing: None }) };
-        let narrowed = narrowing.settle(|origin| self.history.largest(origin));
-        let narrowed = narrowed.map_err(|(origin, fault)| Box::new(fault.at(&origin, None)))?;
+        let narrowed = narrowing.settle(|origin| self.history.largest(origin))?;
         Ok(Settled { unshown, narrowing: Some(narrowed) })
     }
 

@@ -5,7 +5,7 @@
 //! that was revoked before it, to one derived from it, or to an agent that was retired.
 
 use super::receipt::Documents;
-use super::report::Fault;
+use super::report::{Failure, Fault};
 use crate::domain::{AgentId, CredentialId, Outcome, PrincipalId, ReceiptId};
 use crate::evidence::receipt::{Kind, Receipt};
 use serde_json::Value;
@@ -95,15 +95,15 @@ impl Narrowing {
     }
 
     /// Walks each log; `largest` gives the size of its largest checkpoint. Fails at the first answer that used what
-    /// was over, with the name of the log.
-    pub(super) fn settle(self, largest: impl Fn(&str) -> u64) -> Result<Vec<Narrowed>, (String, Fault)> {
+    /// was over; the log stands for its file.
+    pub(super) fn settle(self, largest: impl Fn(&str) -> u64) -> Result<Vec<Narrowed>, Box<Failure>> {
         let mut shown = Vec::new();
         for (origin, mut acts) in self.logs {
             acts.sort_by_key(|act| act.index);
             acts.dedup_by_key(|act| act.index);
             match walk(&acts, &origin, largest(&origin)) {
                 Ok(narrowed) => shown.push(narrowed),
-                Err(fault) => return Err((origin, fault)),
+                Err(fault) => return Err(Box::new(fault.at(&origin, None))),
             }
         }
         Ok(shown)

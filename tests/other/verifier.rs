@@ -115,8 +115,7 @@ fn both_verify(key: &str, message: &str, signature: &str) -> bool {
 
 #[test]
 fn it_takes_the_signatures_that_wycheproof_says_are_valid_and_no_others() {
-    let file: Value =
-        serde_json::from_str(include_str!("../../../../tests/vectors/wycheproof/ed25519_test.json")).unwrap();
+    let file: Value = serde_json::from_str(include_str!("../vectors/wycheproof/ed25519_test.json")).unwrap();
     let mut count = 0;
     for group in file["testGroups"].as_array().unwrap() {
         let key = group["publicKey"]["pk"].as_str().unwrap();
