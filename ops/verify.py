@@ -131,7 +131,7 @@ def is_time(value, form=spelt(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")):
     return form(value) and attempt(datetime.datetime.fromisoformat, value[:-1]) is not None
 KINDS = """gate.evaluate gate.replay gate.withdrawn mandate.put policy.put catalogue.put principal.create principal.password agent.create
     agent.retire credential.create credential.derive credential.revoke enforcement_point.create enforcement_point.revoke decision.approve
-    decision.decline decision.expire decision.renew decision.withdraw decision.resolve effect.outcome access.minute log.gap export tenant.setup"""
+    decision.decline decision.expire decision.renew decision.withdraw decision.resolve effect.outcome access.minute log.gap log.restore key.rotate export tenant.setup"""
 CHECKS = {
     "any": lambda _: True, "text": lambda value: type(value) is str, "count": is_count, "time": is_time, "kind": KINDS.split().__contains__,
     "hash": spelt("sha256:[0-9a-f]{64}"), "auth": spelt("hmac-sha256:[0-9a-f]{64}"), "slug": spelt("[a-z0-9-]{1,63}"),

@@ -2,11 +2,16 @@
 
 mod authenticate;
 mod background;
+pub mod backup;
+pub mod doctor;
+pub mod examine;
 pub mod export;
 mod limits;
 mod mailer;
 mod places;
 pub mod preview;
+pub mod replay;
+pub mod restore;
 mod settings;
 pub mod tree;
 mod verifiers;

@@ -21,6 +21,8 @@ mod approval;
 #[cfg(test)]
 mod attention;
 #[cfg(test)]
+mod backup;
+#[cfg(test)]
 mod browser;
 #[cfg(test)]
 mod call_log;
@@ -34,6 +36,8 @@ mod crash;
 mod credential;
 #[cfg(test)]
 mod database;
+#[cfg(test)]
+mod doctor;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
@@ -67,6 +71,8 @@ mod idempotency;
 #[cfg(test)]
 mod isolation;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod log;
@@ -92,6 +98,10 @@ mod preview;
 mod process;
 #[cfg(test)]
 mod reference;
+#[cfg(test)]
+mod replay;
+#[cfg(test)]
+mod restore;
 #[cfg(test)]
 mod scenarios;
 #[cfg(test)]

@@ -151,6 +151,8 @@ fn matter(receipt: &Receipt, documents: Documents<'_>) -> Matter {
         | Kind::EffectOutcome
         | Kind::AccessMinute
         | Kind::LogGap
+        | Kind::LogRestore
+        | Kind::KeyRotate
         | Kind::Export
         | Kind::TenantSetup => Matter::Other,
     }
