@@ -70,7 +70,7 @@ pub(super) enum Command {
     Serve(Serve),
     /// Write one credential's calls to a file
     Export(Export),
-    /// Check receipts, exports and checkpoints offline: exit 0 if all hold, 1 if something does not, 2 if unreadable
+    /// Check receipts, exports, checkpoints and tiles offline: exit 0 if all hold, 1 if something does not, 2 if unreadable
     Verify(Verify),
     /// Decide every recorded answer again: exit 0 if all come out the same, 1 if one does not, 2 if unreadable
     Replay(Replay),
@@ -192,7 +192,8 @@ pub(super) struct Export {
 
 #[derive(Debug, Args)]
 pub(super) struct Verify {
-    /// Receipts, answers, exports or checkpoints; - is standard input
+    /// Receipts, answers, exports, checkpoints, consistency proofs or tiles, or a directory that holds a log's checkpoint
+    /// and tiles; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<String>,
     /// A signed checkpoint from elsewhere: every receipt must be of that log
@@ -201,6 +202,10 @@ pub(super) struct Verify {
     /// The log's key, known from elsewhere: any other is a failure
     #[arg(long, value_name = "KEY")]
     pub(super) key: Option<String>,
+    /// Also hold every answer against the changes before it in the log: none used an older mandate, policy or catalogue,
+    /// or a revoked credential
+    #[arg(long)]
+    pub(super) narrowing: bool,
 }
 
 #[derive(Debug, Args)]

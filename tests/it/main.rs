@@ -126,6 +126,8 @@ mod tamper;
 #[cfg(test)]
 mod tls;
 #[cfg(test)]
+mod verify_log;
+#[cfg(test)]
 mod visitor;
 #[cfg(test)]
 mod wire;
