@@ -35,12 +35,15 @@
 //! 2. [`engine`] – documents people write, the action to decide on, [`engine::decide`]; why it came out so,
 //!    [`engine::explain`]; what is said of a document before it goes live, [`engine::admit_mandate`]. [`engine::step`]
 //!    is the course of things after a verdict: what a repeated key, a yes, a report, a narrowing come to.
-//! 3. [`evidence`] – canonical JSON, commitments, the Merkle log, checkpoints, receipts, verification.
+//! 3. [`evidence`] – canonical JSON, commitments, the Merkle log and its tiles, checkpoints and what witnesses sign of
+//!    them, receipts, verification.
 //! 4. [`storage`] – the tables. Guards stand in the `WHERE`; a row count is the answer.
 //! 5. [`committer`] – batches. [`committer::Books`] is what an action sees.
 //! 6. [`actions`] – the verbs. Start with [`actions::evaluate`]. Two only read: [`actions::again`] decides a recorded
 //!    call again under the versions its receipt names, [`actions::preview`] puts a draft to the calls that were made.
-//! 7. [`app`], [`http`], [`web`], [`notify`], [`cli`] – the service around them.
+//! 7. [`app::examine`] looks a whole log over, [`app::replay`] decides it again; [`app::backup`], [`app::restore`] and
+//!    [`app::doctor`] rest on them.
+//! 8. [`app`], [`http`], [`web`], [`notify`], [`cli`] – the service around them.
 //!
 //! # The path of one call
 //!

@@ -24,6 +24,11 @@ impl Links {
         &self.base
     }
 
+    /// The page of whoever's queue is looked at.
+    pub fn queue(&self) -> String {
+        format!("{}/queue", self.base)
+    }
+
     /// The page that shows a decision.
     pub fn page(&self, id: DecisionId) -> String {
         format!("{}/queue/{id}", self.base)

@@ -243,7 +243,7 @@ pub fn resolve(
     reference: Option<&str>,
 ) -> Result<Decided, Error> {
     person.require_session(books)?;
-    if step::report(EffectStatus::Unknown, status, false, Word::Person).is_none() {
+    if step::report(EffectStatus::Unknown, status, false, Word::Person, None).is_none() {
         return Err(Malformed::at("/status", format!("`{status}` is no ending: done or failed")).into());
     }
     let open = open_decision(books, person, id, &[DecisionKind::Effect])?;

@@ -6,7 +6,7 @@ use super::{Error, enforcement_point, withdraw};
 use crate::committer::{Books, Draft, Life};
 use crate::domain::{Chain, DecisionId, Duration, EffectId, EnforcementPointId, Malformed};
 use crate::engine::Why;
-use crate::engine::step::{self, Word};
+use crate::engine::step::{self, Said, Word};
 use crate::evidence::canonical;
 use crate::evidence::receipt::Kind;
 use crate::storage::book;
@@ -79,7 +79,7 @@ pub struct Reported {
 }
 
 /// Takes a report. The same again is answered the same; another is refused, unless nobody knew how the effect ended
-/// and an enforcement point does.
+/// and an enforcement point does, or the agent said how and an enforcement point says otherwise: a person resolves that.
 pub fn report(
     books: &mut Books<'_>,
     reporter: &Reporter,
@@ -96,7 +96,8 @@ pub fn report(
     if found.reported.as_deref() == Some(&said) && found.enforcement_point.is_some() == point.is_some() {
         return Ok(Reported { effect: found, stored: None });
     }
-    let Some(status) = step::report(found.status, report.status, found.attested, word) else {
+    let last = last_said(&found)?;
+    let Some(status) = step::report(found.status, report.status, found.attested, word, last) else {
         return Err(Error::Conflict(match &found.reported {
             Some(_) => format!("effect `{id}` is {} and was reported on differently", found.status),
             None => {
@@ -112,7 +113,7 @@ pub fn report(
     if let Some(point) = point {
         effect::set_reporter(connection, slug, id, point)?;
     }
-    release(books, &found, status)?;
+    settle(books, &found, status)?;
     let mut content = Content::default();
     let mut input = json!({
         "kind": Kind::EffectOutcome.as_str(),
@@ -126,6 +127,9 @@ pub fn report(
     if let Some(point) = point {
         put(&mut input, "enforcement_point", json!(point));
     }
+    if found.status.has_ended() {
+        put(&mut input, "contradicts", json!(found.status.as_str()));
+    }
     let stored = record(books, &found, status, input, content.finish())?;
     if found.status == EffectStatus::Unknown {
         nothing_to_resolve(books, &found)?;
@@ -133,6 +137,26 @@ pub fn report(
     let (connection, slug) = books.place();
     let effect = effect::find(connection, slug, id)?.ok_or(Error::NotFound("effect"))?;
     Ok(Reported { effect, stored: Some(stored) })
+}
+
+/// What was said of an effect last, and by whom, as far as its report tells.
+fn last_said(effect: &Effect) -> Result<Option<Said>, Error> {
+    let Some(reported) = &effect.reported else { return Ok(None) };
+    let (status, by_person): (EffectStatus, bool) =
+        crate::storage::read_document("effects.reported", reported, |told| {
+            let status = told.get("status").and_then(Value::as_str).unwrap_or_default();
+            // What a person resolves comes without details.
+            Ok((
+                status.parse().map_err(|error: String| Malformed::whole(error))?,
+                told.get("details").is_none(),
+            ))
+        })?;
+    let word = match effect.enforcement_point {
+        _ if by_person => Word::Person,
+        Some(_) => Word::EnforcementPoint,
+        None => Word::Agent,
+    };
+    Ok(Some(Said { word, status }))
 }
 
 /// Takes back the question of how an effect ended: it is answered.
@@ -149,7 +173,8 @@ fn nothing_to_resolve(books: &mut Books<'_>, effect: &Effect) -> Result<(), Erro
 /// Says of an effect nobody reported on in time that nobody knows how it ended.
 pub(super) fn overdue(books: &mut Books<'_>, found: &Effect) -> Result<(), Error> {
     let now = books.now();
-    let Some(status) = step::report(found.status, EffectStatus::Unknown, found.attested, Word::Nobody) else {
+    let Some(status) = step::report(found.status, EffectStatus::Unknown, found.attested, Word::Nobody, None)
+    else {
         return Ok(());
     };
     let (connection, slug) = books.place();
@@ -167,11 +192,14 @@ pub(super) fn overdue(books: &mut Books<'_>, found: &Effect) -> Result<(), Error
     record(books, found, status, input, None).map(|_| ())
 }
 
-/// Gives back what the allow took from the books, where the ending says that nothing happened.
-pub(super) fn release(books: &mut Books<'_>, effect: &Effect, ending: EffectStatus) -> Result<(), Error> {
-    if step::releases(ending) {
-        let now = books.now();
-        let (connection, slug) = books.place();
+/// Gives back what the allow took from the books, where the ending says that nothing happened, and takes it again
+/// where it may have happened after all.
+fn settle(books: &mut Books<'_>, effect: &Effect, status: EffectStatus) -> Result<(), Error> {
+    let now = books.now();
+    let (connection, slug) = books.place();
+    if step::takes_again(effect.status, status) {
+        book::take_again(connection, slug, effect.log_index)?;
+    } else if step::releases(status) {
         book::release(connection, slug, effect.log_index, now)?;
     }
     Ok(())

@@ -7,8 +7,9 @@ use super::evaluated::{self, Evaluated, decision_state, draft};
 use super::judge::{judge, reserve};
 use super::recording::Content;
 use super::replay;
+use super::request::Derived;
 use super::{enforcement_point, queue, request, withdraw};
-use crate::committer::{Books, Life, Standing};
+use crate::committer::{Books, Life, LiveCatalogue, Standing};
 use crate::domain::{DecisionId, Duration, EffectId, EnforcementPointId, Hash, Malformed, Outcome, Scope};
 use crate::engine::step::{self, Asked, Load, QueueUse, Same};
 use crate::engine::{self, Action, Described, OutcomeFrom};
@@ -20,7 +21,7 @@ use crate::storage::idempotency::Answered;
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::{approval, decision, effect, idempotency};
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How long a decision waits for a person.
 pub const DECISION_LIFETIME: Duration = Duration::hours(24);
@@ -38,6 +39,10 @@ pub struct Call {
     pub enforcement_point: Option<EnforcementPointId>,
     /// What is asked.
     pub described: Described,
+    /// What that comes to by the catalogue that a batch saw last, if one did.
+    pub derived: Option<Derived>,
+    /// Where the catalogue is left that this batch sees.
+    pub catalogue: Arc<OnceLock<Arc<LiveCatalogue>>>,
     /// The `Idempotency-Key`, if one was sent.
     pub key: Option<String>,
     /// How answers link to pages.
@@ -49,6 +54,8 @@ pub struct Call {
 /// Answers one described action and records the answer.
 pub fn evaluate(books: &mut Books<'_>, call: &Call) -> Result<Answer, Error> {
     let standing = admit(books, call)?;
+    // Whoever comes second finds it there.
+    let _ = call.catalogue.set(standing.catalogue.clone());
     let request_hash = request::request_hash(books.lookup_key(), &call.described);
     if let Some(replayed) = replay::find(books, call, &standing, request_hash)? {
         return replay::answer(books, call, &standing, &replayed);
@@ -123,8 +130,8 @@ fn admit(books: &mut Books<'_>, call: &Call) -> Result<Arc<Standing>, Error> {
 
 /// The facts to decide on: derived from the arguments wherever the catalogue knows the intent.
 fn facts(standing: &Standing, call: &Call) -> Result<Action, Error> {
-    let entry = standing.catalogue.catalogue.get(&call.described.intent);
-    let action = request::action(entry, &call.described, call.enforcement_point)?;
+    let entry = standing.catalogue.catalogue.entries.get(&call.described.intent);
+    let action = request::live_action(entry, &call.described, call.enforcement_point, call.derived.as_ref())?;
     if entry.is_some_and(|entry| entry.irreversible) && call.key.is_none() {
         return Err(Malformed::whole(format!(
             "`{}` cannot be taken back: send an Idempotency-Key header",

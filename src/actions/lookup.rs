@@ -73,6 +73,8 @@ pub fn references_of(stored: &StoredReceipt) -> Vec<String> {
         | Kind::DecisionWithdraw
         | Kind::AccessMinute
         | Kind::LogGap
+        | Kind::LogRestore
+        | Kind::KeyRotate
         | Kind::Export
         | Kind::TenantSetup => None,
     };

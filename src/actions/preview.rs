@@ -187,12 +187,18 @@ impl Rehearsal {
         }))
     }
 
-    /// Goes on by a bounded number of receipts; whether there is more.
-    pub fn slice(&mut self, connection: &mut AnyConnection) -> Result<bool, StoreError> {
+    /// Goes on by a bounded number of receipts, and by one at least until `is_over`; whether there is more.
+    pub fn slice(
+        &mut self,
+        connection: &mut AnyConnection,
+        is_over: impl Fn() -> bool,
+    ) -> Result<bool, StoreError> {
         let page = course::page(connection, &self.stretch, SLICE)?;
-        let Some(last) = page.last() else { return Ok(false) };
-        self.stretch.from = last.log_index.saturating_add(1);
         for stored in &page {
+            if stored.log_index > self.stretch.from && is_over() {
+                return Ok(true);
+            }
+            self.stretch.from = stored.log_index.saturating_add(1);
             if stored.body.kind == Kind::GateEvaluate {
                 self.call(connection, stored)?;
             } else {
@@ -211,20 +217,27 @@ impl Rehearsal {
         preview
     }
 
-    /// An effect that failed, and an answer that was taken back, give back what their call took.
+    /// An effect that failed, and an answer that was taken back, give back what their call took; one that may have
+    /// happened after all takes it again.
     fn ending(&mut self, stored: &StoredReceipt) -> Result<(), StoreError> {
         let input: Value = read("receipts.input", &stored.input)?;
         let output: Value = read("receipts.output", &stored.output)?;
+        if stored.body.kind == Kind::GateWithdrawn {
+            if let Some(index) = parsed(&input, "receipt").and_then(|id: ReceiptId| self.allows.get(&id)) {
+                self.ledger.release(*index);
+            }
+            return Ok(());
+        }
+        let Some(index) = parsed(&input, "effect").and_then(|id: EffectId| self.effects.get(&id)) else {
+            return Ok(());
+        };
         let has_failed = ["status", "effect_status"]
             .iter()
             .any(|name| output.get(name).and_then(Value::as_str) == Some(EffectStatus::Failed.as_str()));
-        let index = if stored.body.kind == Kind::GateWithdrawn {
-            parsed(&input, "receipt").and_then(|id: ReceiptId| self.allows.get(&id))
-        } else {
-            parsed(&input, "effect").and_then(|id: EffectId| self.effects.get(&id)).filter(|_| has_failed)
-        };
-        if let Some(index) = index {
+        if has_failed {
             self.ledger.release(*index);
+        } else {
+            self.ledger.take_again(*index);
         }
         Ok(())
     }

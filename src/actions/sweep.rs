@@ -2,13 +2,15 @@
 
 use super::{Error, effect as effects, withdraw};
 use crate::committer::{Books, Draft};
-use crate::domain::{DecisionId, EffectId, Timestamp};
+use crate::domain::{DecisionId, Duration, EffectId, Timestamp};
 use crate::evidence::receipt::Kind;
 use crate::storage::access::{self, Minute};
 use crate::storage::decision::{self, DecisionStatus, Turn};
-use crate::storage::{effect, idempotency, session};
+use crate::storage::{effect, idempotency, outbox, session};
 use serde_json::{Value, json};
 
+/// How long mail that was sent is kept: longer than anything it tells of waits, so that none is written twice.
+const SENT_MAIL_KEPT: Duration = Duration::days(31);
 /// How many minutes one job closes.
 const MOST_MINUTES: i64 = 500;
 
@@ -95,11 +97,12 @@ fn close_minute(books: &mut Books<'_>, minute: &Minute) -> Result<(), Error> {
     Ok(())
 }
 
-/// Forgets keys and sessions whose time is over. Receipts are never among what is forgotten.
+/// Forgets keys and sessions whose time is over, and mail that left long ago. Receipts are never among what is forgotten.
 pub fn tidy(books: &mut Books<'_>) -> Result<(), Error> {
     let now = books.now();
     let (connection, slug) = books.place();
     idempotency::delete_expired(connection, slug, now)?;
     session::delete_idle_since(connection, slug, now.minus(super::session::LONGEST))?;
+    outbox::delete_sent_before(connection, slug, now.minus(SENT_MAIL_KEPT))?;
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! What happens by itself: decisions expire, effects become unknown, minutes are closed, mail leaves, lookups are
-//! written behind the log's end, and the write-ahead log is moved into the database.
+//! What happens by itself: decisions expire, effects become unknown, minutes are closed, mail leaves, witnesses are
+//! asked, lookups are written behind the log's end, and the write-ahead log is moved into the database.
 
 use super::mailer::Mailer;
-use super::{App, MailTransport, lookup};
+use super::{App, Settings, digest, lookup, witness};
 use crate::actions::{Error, sweep};
 use crate::committer::{Books, clock};
 use crate::domain::{Duration, TenantSlug, Timestamp};
@@ -28,20 +28,22 @@ pub struct Background(Vec<JoinHandle<()>>);
 
 impl Background {
     /// Starts what happens by itself.
-    pub fn start(
-        app: &Arc<App>,
-        database: &Database,
-        mail: Option<&MailTransport>,
-        from: &str,
-    ) -> Result<Self, String> {
+    pub fn start(app: &Arc<App>, settings: &Settings) -> Result<Self, String> {
         let mut tasks =
             vec![tokio::spawn(sweep_always(app.clone())), tokio::spawn(lookup::write_always(app.clone()))];
-        if let Some(transport) = mail {
-            let mailer = Mailer::new(transport, from)?;
+        if let Some(transport) = &settings.mail {
+            let mailer = Mailer::new(transport, &settings.mail_from)?;
             tasks.push(tokio::spawn(mailer.run(app.clone())));
+            if let Some(at) = settings.digest_at {
+                tasks.push(tokio::spawn(digest::run(app.clone(), at)));
+            }
         }
-        if let Database::Sqlite(_) = database {
-            tasks.push(tokio::spawn(move_log_always(app.clone(), database.clone())));
+        if !settings.witnesses.is_empty() {
+            let asking = witness::run(app.clone(), settings.witnesses.clone(), settings.witness_every);
+            tasks.push(tokio::spawn(asking));
+        }
+        if let Database::Sqlite(_) = settings.database {
+            tasks.push(tokio::spawn(move_log_always(app.clone(), settings.database.clone())));
         }
         Ok(Self(tasks))
     }
@@ -92,7 +94,8 @@ async fn pause(app: &App, now: Timestamp) -> Wait {
     }
 }
 
-async fn tenants(app: &App) -> Result<Vec<TenantSlug>, StoreError> {
+/// All tenants.
+pub(super) async fn tenants(app: &App) -> Result<Vec<TenantSlug>, StoreError> {
     app.read(|connection| {
         Ok(storage::tenant::all(connection)?.into_iter().map(|tenant| tenant.slug).collect())
     })

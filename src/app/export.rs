@@ -8,6 +8,7 @@ use crate::domain::{Chain, CredentialId, ExportId, PrincipalId, TenantSlug, Time
 use crate::evidence::export::{Exporter, Header};
 use crate::evidence::line::Line;
 use crate::evidence::receipt::Receipt;
+use crate::evidence::subject::Subject;
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::{self, AnyConnection, StoreError};
 use serde_json::{Value, json};
@@ -155,7 +156,7 @@ fn json_lines(app: &App, asked: &Asked, runtime: &Handle, sink: &mut Sink<'_>) -
     let header = Header {
         export,
         tenant: asked.tenant.clone(),
-        credential: asked.credential,
+        subject: Subject::Credential(asked.credential),
         from: asked.from,
         until: asked.until,
         at: clock::now(),

@@ -1,5 +1,6 @@
 //! How often who may do what.
 
+use super::places::Places;
 use crate::domain::{CredentialId, Duration, EnforcementPointId, TenantSlug, Timestamp};
 use governor::clock::{Clock, DefaultClock, QuantaInstant};
 use governor::{DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
@@ -28,9 +29,15 @@ const MOST_REMEMBERED: usize = 100_000;
 
 /// Exports that run at once: each reads much, and keeps a thread for as long as its client reads.
 const MOST_EXPORTS: usize = 2;
-/// Previews that run at once: each decides many calls again.
-const MOST_PREVIEWS: usize = 2;
-/// When it is worth asking again for an export or a preview, in seconds.
+/// Previews of one person, and of all people of a tenant, that run at once: each decides many calls again.
+const PREVIEWS: (usize, usize) = (1, 3);
+/// Explanations for one caller, and for all callers of a tenant, that are made at once.
+const EXPLANATIONS: (usize, usize) = (2, 8);
+/// Looks into public logs that run at once: anyone may ask, and they share the reading connections with the gate.
+const MOST_LOOKS: usize = 4;
+/// How long such a look waits for its turn.
+const LOOK_PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+/// When it is worth asking again for an export or a look, in seconds.
 const RETRY_SECONDS: i64 = 5;
 
 /// What was done too often, and when it may be tried again.
@@ -48,7 +55,11 @@ pub struct Limits {
     clock: DefaultClock,
     failures: Mutex<HashMap<Failing, Failures>>,
     exports: Arc<Semaphore>,
-    previews: Arc<Semaphore>,
+    /// Places for previews.
+    pub previews: Places,
+    /// Places for explanations.
+    pub explanations: Places,
+    looks: Arc<Semaphore>,
 }
 
 /// Whose failures are counted.
@@ -88,7 +99,9 @@ impl Default for Limits {
             clock: DefaultClock::default(),
             failures: Mutex::default(),
             exports: Arc::new(Semaphore::new(MOST_EXPORTS)),
-            previews: Arc::new(Semaphore::new(MOST_PREVIEWS)),
+            previews: Places::new(PREVIEWS.0, PREVIEWS.1),
+            explanations: Places::new(EXPLANATIONS.0, EXPLANATIONS.1),
+            looks: Arc::new(Semaphore::new(MOST_LOOKS)),
         }
     }
 }
@@ -165,9 +178,10 @@ impl Limits {
         place_among(&self.exports)
     }
 
-    /// A place among the previews that run at once, kept until it is dropped.
-    pub fn preview(&self) -> Result<OwnedSemaphorePermit, TooMany> {
-        place_among(&self.previews)
+    /// A place among the looks into public logs that run at once, kept until it is dropped; waits for its turn.
+    pub async fn look(&self) -> Result<OwnedSemaphorePermit, TooMany> {
+        let turn = tokio::time::timeout(LOOK_PATIENCE, self.looks.clone().acquire_owned()).await;
+        turn.ok().and_then(Result::ok).ok_or(TooMany { retry_after_seconds: RETRY_SECONDS })
     }
 
     /// Forgets who has not called for a while.
@@ -305,6 +319,25 @@ mod tests {
         assert!(limits.failures.lock().unwrap().len() <= MOST_REMEMBERED);
         assert!(limits.try_sign_in(&tenant, "a@example.test", here, now).is_err(), "still closed");
         assert!(limits.try_sign_in(&tenant, "new@example.test", proxy, now).is_ok(), "others may try");
+    }
+
+    #[test]
+    fn looks_into_public_logs_take_turns() {
+        let soon = std::time::Duration::from_millis(20);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let limits = Limits::default();
+            let mut running = Vec::new();
+            for _ in 0..MOST_LOOKS {
+                running.push(limits.look().await.unwrap());
+            }
+            assert!(
+                tokio::time::timeout(soon, limits.look()).await.is_err(),
+                "it waits while all places are taken"
+            );
+            drop(running.pop());
+            assert!(tokio::time::timeout(soon, limits.look()).await.unwrap().is_ok(), "and is next");
+        });
     }
 
     #[test]

@@ -2,38 +2,57 @@
 
 mod authenticate;
 mod background;
+pub mod backup;
+mod digest;
+pub mod doctor;
+pub mod examine;
 pub mod export;
 mod limits;
 mod lookup;
 mod mailer;
+mod places;
 pub mod preview;
+pub mod public_log;
+pub mod replay;
+pub mod restore;
+mod roots;
 mod settings;
+pub mod shown;
 pub mod tree;
 mod verifiers;
 pub mod who;
+mod witness;
 
 pub use authenticate::{Caller, CallerError, Presenter};
 pub use background::Background;
 pub use limits::{Limits, TooMany};
 pub use lookup::LookupError;
-pub use settings::{MailTransport, Settings};
+pub use places::{Place, Places};
+pub use roots::Roots;
+pub use settings::{DIGEST_AT, MailTransport, Settings, WITNESS_EVERY};
+pub use shown::Shown;
+pub use witness::Witness;
 
 use crate::actions::answer::Links;
-use crate::committer::{self, Committer};
+use crate::committer::{self, Committer, LiveCatalogue};
 use crate::crypto::keyring::{KeyringError, MasterKey};
 use crate::crypto::password::PasswordPool;
 use crate::crypto::token_cache::TokenCache;
 use crate::domain::TenantSlug;
+use crate::evidence::note::VerifierKey;
 use crate::notify::compose::MailSettings;
 use crate::storage::tenant::Tenant;
 use crate::storage::{self, AnyConnection, DataDirectory, Readers, StoreError};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, RwLock};
-use tokio::sync::watch;
+use std::sync::{Arc, PoisonError, RwLock};
+use tokio::sync::{Semaphore, watch};
 use verifiers::Verifiers;
 
 /// How many tokens' verified claims are kept.
 const CACHED_TOKENS: usize = 20_000;
+/// How many threads at once decide past calls again, whoever asks: each for one turn, then the next one's.
+const MOST_TURNS: usize = 2;
 
 /// Why the service did not start.
 #[derive(Debug, thiserror::Error)]
@@ -64,10 +83,16 @@ pub struct App {
     pub links: Links,
     /// Whether people are told by mail.
     pub mail: MailSettings,
+    /// What is known of tiles that are not full.
+    pub roots: Arc<Roots>,
+    /// Whose word on checkpoints is taken.
+    pub witnesses: Arc<[VerifierKey]>,
     /// Whether pages are reached over TLS, so that cookies may insist on it.
     pub is_https: bool,
     verifiers: RwLock<Verifiers>,
     tokens: TokenCache,
+    turns: Semaphore,
+    catalogues: RwLock<HashMap<TenantSlug, Arc<LiveCatalogue>>>,
     decisions: watch::Sender<u64>,
     stopping: AtomicBool,
     _directory: DataDirectory,
@@ -87,6 +112,9 @@ impl App {
         let master = MasterKey::read(&key_file)?;
         let mut writer = settings.database.open_writer()?;
         storage::migrate(&mut writer)?;
+        for shown in &settings.shown {
+            shown::refuse_if_behind(&mut writer, shown)?;
+        }
         drop(writer);
         let committer = Committer::start(committer::Settings {
             database: settings.database.clone(),
@@ -106,9 +134,13 @@ impl App {
             limits: Limits::default(),
             links: Links::below(&settings.base_url()),
             mail: MailSettings { enabled: settings.mail.is_some() },
+            roots: Arc::default(),
+            witnesses: settings.witnesses.iter().map(|witness| witness.key.clone()).collect(),
             is_https: settings.base_url().starts_with("https://"),
             verifiers: RwLock::new(verifiers),
             tokens: TokenCache::new(CACHED_TOKENS),
+            turns: Semaphore::new(MOST_TURNS),
+            catalogues: RwLock::default(),
             decisions: watch::Sender::new(0),
             stopping: AtomicBool::new(false),
             _directory: directory,
@@ -123,6 +155,30 @@ impl App {
         let readers = self.readers.clone();
         let read = tokio::task::spawn_blocking(move || query(&mut *readers.get()?)).await;
         read.unwrap_or_else(|error| Err(StoreError::Failed(format!("a query ended early: {error}"))))
+    }
+
+    /// Works on something for one turn, away from the threads that answer; turns are had in the order of asking.
+    pub async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let ended = |error: &dyn std::fmt::Display| StoreError::Failed(format!("work ended early: {error}"));
+        let _turn = self.turns.acquire().await.map_err(|error| ended(&error))?;
+        tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(ended(&error)))
+    }
+
+    /// A tenant's catalogue as a batch saw it last. It may not be live any more: what is derived by it counts only
+    /// where the batch finds the same entry.
+    pub fn catalogue(&self, tenant: &TenantSlug) -> Option<Arc<LiveCatalogue>> {
+        self.catalogues.read().unwrap_or_else(PoisonError::into_inner).get(tenant).cloned()
+    }
+
+    /// Keeps a catalogue that a batch saw.
+    pub fn catalogue_seen(&self, tenant: &TenantSlug, seen: Arc<LiveCatalogue>) {
+        let is_kept = self.catalogue(tenant).is_some_and(|kept| Arc::ptr_eq(&kept, &seen));
+        if !is_kept {
+            self.catalogues.write().unwrap_or_else(PoisonError::into_inner).insert(tenant.clone(), seen);
+        }
     }
 
     /// Says that some decision may have changed, to those who wait for one.

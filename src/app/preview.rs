@@ -8,6 +8,8 @@ use crate::storage::StoreError;
 
 /// How long one preview may take; what it has not come to by then is left out.
 const PATIENCE: Duration = Duration::seconds(20);
+/// How long one turn of it may take: the call that is being decided then is the last one of the turn.
+const TURN: Duration = Duration::milliseconds(200);
 
 impl App {
     /// What a draft would have done since an instant; `None` if there is no such tenant.
@@ -22,12 +24,17 @@ impl App {
             self.read(move |connection| Rehearsal::begin(connection, &tenant, proposal, since, start));
         let Some(mut rehearsal) = first.await? else { return Ok(None) };
         loop {
-            let (back, more) = self
-                .read(move |connection| {
-                    let more = rehearsal.slice(connection)?;
-                    Ok((rehearsal, more))
-                })
-                .await?;
+            let readers = self.readers.clone();
+            let turn = move || {
+                let turn = clock::now();
+                let is_over = || {
+                    let now = clock::now();
+                    now.since(turn) > TURN || now.since(start) > PATIENCE
+                };
+                let more = rehearsal.slice(&mut *readers.get()?, is_over)?;
+                Ok((rehearsal, more))
+            };
+            let (back, more) = self.in_turn(turn).await?;
             rehearsal = back;
             if !more || clock::now().since(start) > PATIENCE {
                 return Ok(Some(rehearsal.finish()));

@@ -1,8 +1,16 @@
 //! What a server is started with, validated.
 
+use super::{Shown, Witness};
+use crate::domain::Duration;
 use crate::storage::Database;
+use chrono::NaiveTime;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+
+/// How often witnesses are asked when nothing is said.
+pub const WITNESS_EVERY: Duration = Duration::minutes(1);
+/// When people are told of their day when nothing is said.
+pub const DIGEST_AT: NaiveTime = NaiveTime::from_hms_opt(7, 0, 0).unwrap();
 
 /// What a server is started with.
 #[derive(Debug, Clone)]
@@ -19,6 +27,14 @@ pub struct Settings {
     pub mail: Option<MailTransport>,
     /// The sender of its mail.
     pub mail_from: String,
+    /// At what time of a tenant's day its people are told of the day before, if they are and mail leaves.
+    pub digest_at: Option<NaiveTime>,
+    /// Checkpoints that others hold: no server starts on a log that is behind one of them.
+    pub shown: Vec<Shown>,
+    /// Who is asked to cosign checkpoints.
+    pub witnesses: Vec<Witness>,
+    /// How often a witness is asked, at most.
+    pub witness_every: Duration,
     /// Whether the benchmark's handler without a log is served.
     pub bench_bare: bool,
 }
@@ -33,6 +49,23 @@ pub enum MailTransport {
 }
 
 impl Settings {
+    /// Nothing but the data: no mail, no witnesses, links to where it listens.
+    pub fn plain(listen: SocketAddr, data_dir: PathBuf, database: Database) -> Self {
+        Self {
+            listen,
+            data_dir,
+            database,
+            public_url: None,
+            mail: None,
+            mail_from: String::new(),
+            digest_at: None,
+            shown: Vec::new(),
+            witnesses: Vec::new(),
+            witness_every: WITNESS_EVERY,
+            bench_bare: false,
+        }
+    }
+
     /// Where links lead.
     pub fn base_url(&self) -> String {
         match &self.public_url {

@@ -1,5 +1,6 @@
-//! Paths of receipts already in the log, at its size of now, from full tiles and the newest leaves.
+//! Paths through a log as it is now, from full tiles and the newest leaves.
 
+use super::Roots;
 use crate::crypto::PublicKey;
 use crate::crypto::keyring::KeyPurpose;
 use crate::domain::{Hash, TenantSlug};
@@ -10,6 +11,20 @@ use crate::storage::receipt::StoredReceipt;
 use crate::storage::{self, AnyConnection, StoreError, tile};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// The keys that a tenant's log signs, or signed, with; named as its origin.
+pub fn log_keys(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    origin: &str,
+) -> Result<Vec<VerifierKey>, StoreError> {
+    Ok(storage::key::of_tenant(connection, tenant)?
+        .into_iter()
+        .filter(|key| key.purpose == KeyPurpose::Log.as_str())
+        .filter_map(|key| <[u8; 32]>::try_from(key.public?.as_slice()).ok())
+        .filter_map(|public| VerifierKey::new(origin, PublicKey(public)).ok())
+        .collect())
+}
 
 /// How many tiles one view keeps at hand.
 const MOST_TILES: usize = 4096;
@@ -24,6 +39,7 @@ pub struct Tree {
     checkpoint: Arc<str>,
     key: Arc<str>,
     tiles: HashMap<(u32, u64), Arc<Vec<Hash>>>,
+    roots: Arc<Roots>,
 }
 
 impl Tree {
@@ -34,11 +50,8 @@ impl Tree {
             return Ok(None);
         };
         let corrupt = |detail: String| StoreError::Corrupt { place: "heads.checkpoint", detail };
-        let key = storage::key::of_tenant(connection, tenant)?
+        let key = log_keys(connection, tenant, &origin)?
             .into_iter()
-            .filter(|key| key.purpose == KeyPurpose::Log.as_str())
-            .filter_map(|key| <[u8; 32]>::try_from(key.public?.as_slice()).ok())
-            .filter_map(|public| VerifierKey::new(&origin, PublicKey(public)).ok())
             .find_map(|key| Some((open_checkpoint(&head.checkpoint, &key).ok()?, key)));
         let (opened, key) = key.ok_or_else(|| corrupt("no log key of the tenant signed it".into()))?;
         Ok(Some(Self {
@@ -49,7 +62,15 @@ impl Tree {
             checkpoint: head.checkpoint.into(),
             key: key.to_string().into(),
             tiles: HashMap::new(),
+            roots: Arc::default(),
         }))
+    }
+
+    /// The same, with what others found out about tiles that are not full.
+    #[must_use]
+    pub fn knowing(mut self, roots: &Arc<Roots>) -> Self {
+        self.roots = roots.clone();
+        self
     }
 
     /// How many leaves it has.
@@ -83,8 +104,7 @@ impl Tree {
         connection: &mut AnyConnection,
         stored: &StoredReceipt,
     ) -> Result<Receipt, StoreError> {
-        let path =
-            merkle::path(stored.log_index, self.size, |level, index| self.node(connection, level, index))?;
+        let path = self.inclusion(connection, stored.log_index)?;
         Ok(Receipt {
             body: stored.body.clone(),
             hash: stored.hash,
@@ -98,6 +118,27 @@ impl Tree {
                 key: self.key.clone(),
             },
         })
+    }
+
+    /// The inclusion path of a leaf of this tree (RFC 9162 §2.1.3.1).
+    pub fn inclusion(&mut self, connection: &mut AnyConnection, index: u64) -> Result<Vec<Hash>, StoreError> {
+        merkle::path(index, self.size, |level, index| self.node(connection, level, index))
+    }
+
+    /// The root of the first `size` leaves, as many as this tree has or fewer.
+    pub fn root_at(&mut self, connection: &mut AnyConnection, size: u64) -> Result<Hash, StoreError> {
+        merkle::root(size.min(self.size), |level, index| self.node(connection, level, index))
+    }
+
+    /// What shows that the first `from` leaves are the beginning of the first `to` (RFC 9162 §2.1.4.1), both of
+    /// this tree.
+    pub fn consistency(
+        &mut self,
+        connection: &mut AnyConnection,
+        from: u64,
+        to: u64,
+    ) -> Result<Vec<Hash>, StoreError> {
+        merkle::consistency_path(from, to.min(self.size), |level, index| self.node(connection, level, index))
     }
 
     /// The hash of a complete subtree of 2^level leaves.
@@ -151,8 +192,7 @@ impl Tree {
             return Ok(leaves.iter().map(|(hash, auth)| receipt::leaf(hash, auth)).collect());
         }
         let complete = self.size.checked_shr(8 * level).unwrap_or(0);
-        (first..end.min(complete))
-            .map(|below| self.tile(connection, level - 1, below).map(|tile| merkle::complete_root(&tile)))
-            .collect()
+        let width = end.min(complete).saturating_sub(first);
+        self.roots.of_tile(connection, &self.tenant, (level, number), width)
     }
 }

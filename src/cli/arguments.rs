@@ -1,11 +1,12 @@
 //! What can be typed. Values stay texts here: where they come from and what they must be is settled elsewhere.
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Arg, ArgAction, Args, CommandFactory, Parser, Subcommand};
 use std::collections::BTreeSet;
 
 const ELSEWHERE: &str = "\
 Every option can also be set as an environment variable (--data-dir is PROCURA_DATA_DIR) and in a TOML file \
-named by --config (data-dir = \"…\"). An option counts before a variable, a variable before the file.";
+named by --config (data-dir = \"…\"). An option counts before a variable, a variable before the file. Of an option \
+that may stand several times a variable holds one value a line, the file a list of texts.";
 
 /// Mandate and credential authorisation for agents that act for people.
 #[derive(Debug, Parser)]
@@ -20,12 +21,20 @@ pub(super) struct Arguments {
 impl Arguments {
     /// The names of all options of all commands, as a configuration file may hold them.
     pub(super) fn option_names() -> BTreeSet<String> {
+        Self::names_of(|_| true)
+    }
+
+    /// The names of those that may stand several times.
+    pub(super) fn repeatable_names() -> BTreeSet<String> {
+        Self::names_of(|argument| matches!(argument.get_action(), ArgAction::Append))
+    }
+
+    fn names_of(is_meant: impl Fn(&Arg) -> bool) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         let mut commands = vec![Self::command()];
         while let Some(command) = commands.pop() {
-            names.extend(
-                command.get_arguments().filter_map(|argument| argument.get_long().map(str::to_owned)),
-            );
+            let meant = command.get_arguments().filter(|argument| is_meant(argument));
+            names.extend(meant.filter_map(|argument| argument.get_long().map(str::to_owned)));
             commands.extend(command.get_subcommands().cloned());
         }
         // The file cannot name itself.
@@ -61,8 +70,16 @@ pub(super) enum Command {
     Serve(Serve),
     /// Write one credential's calls to a file
     Export(Export),
-    /// Check receipts, exports and checkpoints offline: exit 0 if all hold, 1 if something does not, 2 if unreadable
+    /// Check receipts, exports, checkpoints and tiles offline: exit 0 if all hold, 1 if something does not, 2 if unreadable
     Verify(Verify),
+    /// Decide every recorded answer again: exit 0 if all come out the same, 1 if one does not, 2 if unreadable
+    Replay(Replay),
+    /// Copy the database into one file, beside a running server, and check the copy
+    Backup(Backup),
+    /// Put a backup in the database's place: refused where it would lose part of a log, unless told
+    Restore(Restore),
+    /// Look everything over: exit 0 if all is well or only worth a look, 1 if something is wrong
+    Doctor(Doctor),
     /// Work with mandates and policies as files
     #[command(subcommand)]
     Mandate(MandateCommand),
@@ -135,6 +152,18 @@ pub(super) struct Serve {
     /// The sender of mail
     #[arg(long, value_name = "ADDRESS")]
     pub(super) mail_from: Option<String>,
+    /// When people are told of the day before, where mail leaves: HH:MM by the tenant's clocks, or never [default: 07:00]
+    #[arg(long, value_name = "TIME")]
+    pub(super) digest_at: Option<String>,
+    /// A signed checkpoint that somebody holds: a log that is behind it is not served. May stand several times
+    #[arg(long, value_name = "FILE")]
+    pub(super) checkpoint: Vec<String>,
+    /// Who cosigns checkpoints: a verifier key and an address, with a blank between. May stand several times
+    #[arg(long, value_name = "KEY URL")]
+    pub(super) witness: Vec<String>,
+    /// How often a witness is asked, at most, in seconds [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    pub(super) witness_every: Option<String>,
     /// Serve the benchmark's handler that records nothing
     #[arg(long, hide = true)]
     pub(super) bench_bare: bool,
@@ -163,7 +192,8 @@ pub(super) struct Export {
 
 #[derive(Debug, Args)]
 pub(super) struct Verify {
-    /// Receipts, answers, exports or checkpoints; - is standard input
+    /// Receipts, answers, exports, checkpoints, consistency proofs or tiles, or a directory that holds a log's checkpoint
+    /// and tiles; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<String>,
     /// A signed checkpoint from elsewhere: every receipt must be of that log
@@ -172,6 +202,64 @@ pub(super) struct Verify {
     /// The log's key, known from elsewhere: any other is a failure
     #[arg(long, value_name = "KEY")]
     pub(super) key: Option<String>,
+    /// Also hold every answer against the changes before it in the log: none used an older mandate, policy or catalogue,
+    /// or a revoked credential
+    #[arg(long)]
+    pub(super) narrowing: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Replay {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Whose log [default: every tenant's]
+    #[arg(long, value_name = "SLUG")]
+    pub(super) tenant: Option<String>,
+    /// The first place in the log, counted from 0 [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(super) from: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Backup {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// The file to write
+    #[arg(value_name = "FILE")]
+    pub(super) file: String,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Restore {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// A file that `procura backup` wrote
+    #[arg(value_name = "FILE")]
+    pub(super) file: String,
+    /// A signed checkpoint from elsewhere that the backup must reach; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(super) checkpoint: Vec<String>,
+    /// Restore although part of a log is lost, and why: the reason is recorded in every log
+    #[arg(long, value_name = "REASON")]
+    pub(super) accept_loss: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Doctor {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Leave out the drill: a server on a scratch copy whose disk is full, then whose database is locked
+    #[arg(long)]
+    pub(super) no_drill: bool,
+    /// The folder that `serve` writes mail to
+    #[arg(long, value_name = "DIR")]
+    pub(super) mail_folder: Option<String>,
+    /// The mail server that `serve` sends mail over
+    #[arg(long, value_name = "URL")]
+    pub(super) smtp_url: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -214,6 +302,9 @@ pub(super) struct MandateExplain {
     /// For which instant [default: now]
     #[arg(long, value_name = "TIME")]
     pub(super) at: Option<String>,
+    /// The tenant's time zone, in which days, weeks and months begin [default: Etc/UTC]
+    #[arg(long, value_name = "AREA/CITY")]
+    pub(super) zone: Option<String>,
     /// The agent's kind: acting, reading or answering [default: acting]
     #[arg(long, value_name = "KIND")]
     pub(super) kind: Option<String>,
@@ -221,6 +312,9 @@ pub(super) struct MandateExplain {
 
 #[derive(Debug, Args)]
 pub(super) struct MandateDiff {
+    /// Compare policies [default: told by what stands in the files]
+    #[arg(long)]
+    pub(super) policy: bool,
     /// The old version as YAML or JSON
     #[arg(value_name = "OLD")]
     pub(super) old: String,
@@ -233,6 +327,20 @@ pub(super) struct MandateDiff {
 pub(super) enum KeysCommand {
     /// List every tenant's keys with their public halves
     List(Place),
+    /// Put a new key in the place of one that is in force; every server on the database must be stopped
+    Rotate(KeysRotate),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct KeysRotate {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Whose key
+    #[arg(long, value_name = "SLUG")]
+    pub(super) tenant: Option<String>,
+    /// Which: token, which signs agents' tokens, or auth, which authenticates receipts
+    #[arg(long, value_name = "PURPOSE")]
+    pub(super) purpose: Option<String>,
 }
 
 #[cfg(test)]

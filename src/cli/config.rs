@@ -82,6 +82,30 @@ impl Sources {
         Ok(set.map(|(path, text)| Given { text: text.clone(), origin: Origin::File(path.clone()) }))
     }
 
+    /// All values of an option that may stand several times, read: those typed, else the lines of a variable, else
+    /// the list of a file.
+    pub(super) fn all<T>(
+        &self,
+        option: &str,
+        typed: &[String],
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Vec<T>, Failure> {
+        let given: Vec<Given> = if typed.is_empty() {
+            let lines = self.value(option, None)?;
+            let each = |given: Given| {
+                let lines = given.text.lines().filter(|line| !line.trim().is_empty());
+                lines.map(|line| Given { text: line.to_owned(), origin: given.origin.clone() }).collect()
+            };
+            lines.map(each).unwrap_or_default()
+        } else {
+            typed.iter().map(|text| Given { text: text.clone(), origin: Origin::Typed }).collect()
+        };
+        given
+            .iter()
+            .map(|given| read(&given.text).map_err(|why| wrong(option, &given.origin, &why)))
+            .collect()
+    }
+
     /// The option's value, read; a wrong one is named with what it takes.
     pub(super) fn parse<T>(
         &self,
@@ -145,7 +169,7 @@ fn read_text(text: &str) -> Result<BTreeMap<String, String>, String> {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         format!("line {} is not TOML: {}", before.matches('\n').count() + 1, error.message())
     })?;
-    let known = Arguments::option_names();
+    let (known, repeatable) = (Arguments::option_names(), Arguments::repeatable_names());
     let mut values = BTreeMap::new();
     for (key, value) in table {
         let option = key.replace('_', "-");
@@ -157,6 +181,7 @@ fn read_text(text: &str) -> Result<BTreeMap<String, String>, String> {
             toml::Value::String(text) => text,
             toml::Value::Integer(number) => number.to_string(),
             toml::Value::Boolean(truth) => truth.to_string(),
+            toml::Value::Array(items) if repeatable.contains(&option) => lines(&key, &items)?,
             toml::Value::Float(_)
             | toml::Value::Datetime(_)
             | toml::Value::Array(_)
@@ -172,6 +197,15 @@ fn read_text(text: &str) -> Result<BTreeMap<String, String>, String> {
         }
     }
     Ok(values)
+}
+
+/// A list of texts as a variable would hold it: one a line.
+fn lines(key: &str, items: &[toml::Value]) -> Result<String, String> {
+    let texts = items.iter().map(|item| item.as_str().filter(|text| !text.contains('\n')));
+    let texts: Option<Vec<&str>> = texts.collect();
+    texts
+        .map(|texts| texts.join("\n"))
+        .ok_or_else(|| format!("sets `{key}` to a list that holds other than lines of text"))
 }
 
 #[cfg(test)]
@@ -243,6 +277,21 @@ mod tests {
         assert!(twice.contains("twice"), "{twice}");
         let list = read_text("listen = [\"a\"]").unwrap_err();
         assert_eq!(list, "sets `listen` to what TOML calls `array`: a text is taken");
+    }
+
+    #[test]
+    fn an_option_that_may_stand_several_times_is_read_from_one_place() {
+        let both = sources(&[("PROCURA_WITNESS", "1\n\n2\n")], Some("witness = [\"3\", \"4\"]"));
+        assert_eq!(both.all("witness", &["5".into()], number), Ok(vec![5]));
+        assert_eq!(both.all("witness", &[], number), Ok(vec![1, 2]));
+        let file = sources(&[], Some("witness = [\"3\", \"4\"]"));
+        assert_eq!(file.all("witness", &[], number), Ok(vec![3, 4]));
+        assert_eq!(sources(&[], Some("witness = \"3\"")).all("witness", &[], number), Ok(vec![3]));
+        assert_eq!(sources(&[], None).all("witness", &[], number), Ok(Vec::new()));
+        let failure = both.all("witness", &["5".into(), "x".into()], number).unwrap_err();
+        assert_eq!(failure.message(), "`--witness`: `x` is not a number");
+        let odd = read_text("witness = [1]").unwrap_err();
+        assert_eq!(odd, "sets `witness` to a list that holds other than lines of text");
     }
 
     #[test]

@@ -60,15 +60,7 @@ fn open(place: &Place, credential: CredentialId) -> Result<std::sync::Arc<App>, 
             "{why}: ask the server, with `GET /v1/credentials/{credential}/calls/export`"
         ))
     })?);
-    let settings = Settings {
-        listen: values::DEFAULT_LISTEN,
-        data_dir: place.data_dir.clone(),
-        database: place.database.clone(),
-        public_url: None,
-        mail: None,
-        mail_from: String::new(),
-        bench_bare: false,
-    };
+    let settings = Settings::plain(values::DEFAULT_LISTEN, place.data_dir.clone(), place.database.clone());
     App::start(&settings).map_err(|error| Failure::failed(error.to_string()))
 }
 

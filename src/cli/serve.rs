@@ -5,7 +5,7 @@ use super::config::Sources;
 use super::output::{self, Failure, Form, diagnose};
 use super::place::Place;
 use super::values;
-use crate::app::{MailTransport, Settings};
+use crate::app::{DIGEST_AT, MailTransport, Settings, WITNESS_EVERY, Witness};
 use crate::committer::clock;
 use serde_json::json;
 use std::net::SocketAddr;
@@ -47,8 +47,26 @@ fn settings(sources: &Sources, options: &arguments::Serve) -> Result<Settings, F
         public_url: public_url.map(|public| public.url),
         mail,
         mail_from,
+        digest_at: sources
+            .parse("digest-at", options.digest_at.as_deref(), values::time_of_day)?
+            .unwrap_or(Some(DIGEST_AT)),
+        shown: sources.all("checkpoint", &options.checkpoint, values::checkpoint)?,
+        witnesses: witnesses(sources, options)?,
+        witness_every: sources
+            .parse("witness-every", options.witness_every.as_deref(), values::seconds)?
+            .unwrap_or(WITNESS_EVERY),
         bench_bare: sources.switch("bench-bare", options.bench_bare)?,
     })
+}
+
+/// Who cosigns checkpoints; each key once.
+fn witnesses(sources: &Sources, options: &arguments::Serve) -> Result<Vec<Witness>, Failure> {
+    let witnesses = sources.all("witness", &options.witness, values::witness)?;
+    let mut names = std::collections::BTreeSet::new();
+    match witnesses.iter().find(|witness| !names.insert(witness.key.to_string())) {
+        Some(twice) => Err(Failure::usage(format!("`--witness` names `{}` twice", twice.key))),
+        None => Ok(witnesses),
+    }
 }
 
 /// How mail leaves and who sends it.

@@ -1,7 +1,10 @@
 //! What options take: each reads one text, or says what it found and what is allowed.
 
-use crate::domain::Label;
+use crate::app::{Shown, Witness};
+use crate::domain::{Duration, Label};
+use crate::evidence::note::{Algorithm, VerifierKey};
 use crate::storage::Database;
+use chrono::NaiveTime;
 use lettre::Address;
 use lettre::message::Mailbox;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -87,6 +90,70 @@ pub(super) fn smtp_url(text: &str) -> Result<String, String> {
         Some("smtp") => Ok(format!("{text}?tls=required")),
         Some(_) | None => Err(no("is not the address of a mail server")),
     }
+}
+
+/// A witness: the key that its cosignatures are made with, a blank, and where it takes checkpoints.
+pub(super) fn witness(text: &str) -> Result<Witness, String> {
+    let no = |why: &str| {
+        format!(
+            "`{}` {why}: `NAME+ID+KEY https://…` is taken, a verifier key for cosignatures and the witness's submission \
+             prefix",
+            without_password(text)
+        )
+    };
+    let (key, url) = text.trim().split_once(' ').ok_or_else(|| no("is not a key and an address"))?;
+    let key: VerifierKey =
+        key.parse().map_err(|error| no(&format!("holds no key that is read here ({error})")))?;
+    if key.algorithm() != Algorithm::Cosignature {
+        return Err(no("holds the key of a log, not of a witness"));
+    }
+    let url = url.trim();
+    let parsed: Uri = url.parse().map_err(|_| no("holds no address"))?;
+    let host = parsed.host().filter(|host| !host.is_empty()).ok_or_else(|| no("names no host"))?;
+    match parsed.scheme_str() {
+        Some("https") => {}
+        Some("http") if is_this_machine(&host.to_ascii_lowercase()) => {}
+        Some("http") => return Err(no("is not encrypted")),
+        Some(_) | None => return Err(no("holds no web address")),
+    }
+    let has_user = parsed.authority().is_some_and(|authority| authority.as_str().contains('@'));
+    if has_user || parsed.query().is_some() || url.contains('#') {
+        return Err(no("holds more than scheme, host, port and path"));
+    }
+    Ok(Witness { key, url: url.trim_end_matches('/').to_owned() })
+}
+
+/// A whole number of seconds, from one to a day.
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    const DAY: i64 = 24 * 60 * 60;
+    text.parse::<i64>()
+        .ok()
+        .filter(|seconds| (1..=DAY).contains(seconds))
+        .map(Duration::seconds)
+        .ok_or_else(|| format!("`{}` is not a number of seconds from 1 to {DAY}", text.escape_debug()))
+}
+
+/// A time of the day, to the minute; none where there is to be none.
+pub(super) fn time_of_day(text: &str) -> Result<Option<NaiveTime>, String> {
+    let wrong = || format!("`{}` is neither a time such as `07:00` nor `never`", text.escape_debug());
+    if text == "never" {
+        return Ok(None);
+    }
+    let time = NaiveTime::parse_from_str(text, "%H:%M").map_err(|_| wrong())?;
+    if time.format("%H:%M").to_string() == text { Ok(Some(time)) } else { Err(wrong()) }
+}
+
+/// A signed checkpoint in a file.
+pub(super) fn checkpoint(name: &str) -> Result<Shown, String> {
+    /// A note is a few lines and at most a hundred signatures.
+    const LARGEST: u64 = 32 * 1024;
+    let unreadable = |error: std::io::Error| format!("`{name}` cannot be read: {error}");
+    let about = std::fs::metadata(name).map_err(unreadable)?;
+    if !about.is_file() || about.len() > LARGEST {
+        return Err(format!("`{name}` is not a file of at most {LARGEST} bytes"));
+    }
+    let note = std::fs::read_to_string(name).map_err(unreadable)?;
+    Ok(Shown { name: name.to_owned(), note })
 }
 
 /// The sender of mail, as mail itself writes it.
@@ -209,6 +276,47 @@ mod tests {
             "",
         ] {
             assert!(email(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_witness_is_a_cosigning_key_and_an_encrypted_address() {
+        // The witness key of the vectors, once as it cosigns and once as it would sign a log.
+        let (cosigns, signs) = witness_keys();
+        let right = witness(&format!("{cosigns} https://witness.example/procura/")).unwrap();
+        assert_eq!((right.key.name(), &*right.url), ("witness.example", "https://witness.example/procura"));
+        assert!(witness(&format!("{cosigns} http://127.0.0.1:9")).is_ok());
+        for (wrong, why) in [
+            (format!("{cosigns}"), "is not a key and an address"),
+            (format!("{signs} https://witness.example"), "key of a log"),
+            (format!("{cosigns} http://witness.example"), "is not encrypted"),
+            (format!("{cosigns} ftp://witness.example"), "no web address"),
+            (format!("{cosigns} https://user:hunter2@witness.example"), "more than"),
+            (format!("{cosigns} https://witness.example/?a=b"), "more than"),
+            ("witness.example https://witness.example".into(), "no key"),
+        ] {
+            let refusal = witness(&wrong).unwrap_err();
+            assert!(refusal.contains(why) && !refusal.contains("hunter2"), "{refusal}");
+        }
+    }
+
+    fn witness_keys() -> (VerifierKey, VerifierKey) {
+        let public = crate::crypto::SigningKey::from_seed(&[7; 32]).unwrap().public();
+        let name = "witness.example";
+        let cosigns = VerifierKey::with_algorithm(name, Algorithm::Cosignature, public).unwrap();
+        (cosigns, VerifierKey::new(name, public).unwrap())
+    }
+
+    #[test]
+    fn a_time_of_the_day_has_one_spelling_and_may_be_never() {
+        assert_eq!(time_of_day("07:00").unwrap(), NaiveTime::from_hms_opt(7, 0, 0));
+        assert_eq!(time_of_day("never"), Ok(None));
+        for wrong in ["7:00", "24:00", "07", "07:00:00", "", "noon"] {
+            assert!(time_of_day(wrong).unwrap_err().contains("`07:00`"), "{wrong}");
+        }
+        assert_eq!(seconds("60"), Ok(Duration::minutes(1)));
+        for wrong in ["0", "-1", "86401", "1.5", ""] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
         }
     }
 

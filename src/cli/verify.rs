@@ -1,14 +1,15 @@
-//! `procura verify`: checks receipts, exports and checkpoints offline and names the first thing that does not hold.
+//! `procura verify`: checks receipts, exports, checkpoints and tiles offline and names the first thing that does not hold.
 
 use super::arguments;
 use super::config::Sources;
 use super::output::{self, Failure, Form, diagnose};
 use super::progress::Progress;
 use crate::evidence::note::VerifierKey;
-use crate::evidence::verify::{KeyUsed, Options, Report, Verdict, Verifier};
+use crate::evidence::verify::{KeyUsed, Narrowed, Options, Report, Verdict, Verifier, is_tile};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
+use std::path::Path;
 
 /// The largest checkpoint that is read, in bytes; a note is a few lines.
 const LARGEST_CHECKPOINT: u64 = 64 * 1024;
@@ -22,9 +23,15 @@ pub(super) fn run(sources: &Sources, options: &arguments::Verify, form: Form) ->
         Some(given) => Some((given.text.clone(), read_checkpoint(&given.text)?)),
         None => None,
     };
-    let mut verifier = Verifier::new(Options { key, checkpoint });
-    let mut files = Vec::new();
+    let narrowing = sources.switch("narrowing", options.narrowing)?;
+    let mut names = Vec::new();
     for name in &options.files {
+        names.extend(files_of(name)?);
+    }
+    let is_alone = names == options.files && names.len() == 1;
+    let mut verifier = Verifier::new(Options { key, checkpoint, narrowing, is_alone });
+    let mut files = Vec::new();
+    for name in &names {
         let (reader, bytes) = open(name)?;
         let mut watched = Watched::new(reader, bytes);
         let shown = if name == "-" { "standard input" } else { name };
@@ -46,6 +53,35 @@ pub(super) fn run(sources: &Sources, options: &arguments::Verify, form: Form) ->
     Ok(report.verdict().exit_status())
 }
 
+/// A file is itself; a directory is the checkpoint and the tiles of the log in it, in the order of their names.
+fn files_of(name: &str) -> Result<Vec<String>, Failure> {
+    let directory = Path::new(name);
+    if name == "-" || !directory.is_dir() {
+        return Ok(vec![name.to_owned()]);
+    }
+    let unreadable = |error: io::Error| Failure::usage(format!("`{name}` cannot be read: {error}"));
+    let mut found = Vec::new();
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if path.is_dir() {
+                waiting.push(path);
+            } else if let Some(text) = path.to_str()
+                && (is_tile(text) || path == directory.join("checkpoint"))
+            {
+                found.push(text.to_owned());
+            }
+        }
+    }
+    if found.is_empty() {
+        let detail = "holds neither a checkpoint nor tiles";
+        return Err(Failure::usage(format!("`{name}` {detail}: a file, or a directory of a log, is taken")));
+    }
+    found.sort();
+    Ok(found)
+}
+
 fn open(name: &str) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
     if name == "-" {
         return Ok((Box::new(io::stdin().lock()), None));
@@ -53,9 +89,6 @@ fn open(name: &str) -> Result<(Box<dyn Read>, Option<u64>), Failure> {
     let unreadable = |error: io::Error| Failure::usage(format!("`{name}` cannot be read: {error}"));
     let file = File::open(name).map_err(unreadable)?;
     let about = file.metadata().map_err(unreadable)?;
-    if about.is_dir() {
-        return Err(Failure::usage(format!("`{name}` is a directory: a file is taken")));
-    }
     Ok((Box::new(file), Some(about.len())))
 }
 
@@ -81,6 +114,12 @@ fn tell(files: &[(String, u64)], report: &Report) -> Result<(), Failure> {
     if report.checkpoints > 0 {
         checked.push(counted(report.checkpoints, "checkpoint"));
     }
+    if report.tiles > 0 {
+        checked.push(counted(report.tiles, "tile"));
+    }
+    if report.proofs > 0 {
+        checked.push(counted(report.proofs, "consistency proof"));
+    }
     output::line(format!("checked {}", checked.join(", ")))?;
     match &report.key_used {
         KeyUsed::Given(key) => output::line(format!("key given: {key}"))?,
@@ -89,6 +128,9 @@ fn tell(files: &[(String, u64)], report: &Report) -> Result<(), Failure> {
                 output::line(format!("key from the file: {key}"))?;
             }
         }
+    }
+    for narrowed in report.narrowing.iter().flatten() {
+        tell_narrowing(narrowed)?;
     }
     for note in &report.notes {
         output::line(format!("note: {note}"))?;
@@ -106,6 +148,37 @@ fn tell(files: &[(String, u64)], report: &Report) -> Result<(), Failure> {
     }
 }
 
+/// What answers were held against, and where the log was not read.
+fn tell_narrowing(narrowed: &Narrowed) -> Result<(), Failure> {
+    /// More stretches than these are only counted.
+    const MOST_NAMED: usize = 3;
+    output::line(format!(
+        "narrowing: {} held against {}, from leaf {} to leaf {} of the {} of `{}`",
+        counted(narrowed.answers, "answer"),
+        counted(narrowed.changes, "change"),
+        narrowed.first,
+        narrowed.last,
+        narrowed.size,
+        narrowed.origin
+    ))?;
+    for (first, last) in narrowed.gaps.iter().take(MOST_NAMED) {
+        output::line(format!(
+            "note: narrowing is not shown from leaf {first} to leaf {last}: they were not read"
+        ))?;
+    }
+    match narrowed.gaps.len().checked_sub(MOST_NAMED) {
+        None | Some(0) => Ok(()),
+        Some(more) => output::line(format!("note: nor in {more} other stretches of the log")),
+    }
+}
+
+fn narrowing_json(narrowed: &Narrowed) -> Value {
+    let gaps: Vec<_> =
+        narrowed.gaps.iter().map(|(first, last)| json!({"first": first, "last": last})).collect();
+    json!({"origin": narrowed.origin, "answers": narrowed.answers, "changes": narrowed.changes,
+        "first": narrowed.first, "last": narrowed.last, "size": narrowed.size, "not_read": gaps})
+}
+
 fn as_json(report: &Report) -> Value {
     let verdict = match report.verdict() {
         Verdict::Held => "held",
@@ -120,9 +193,11 @@ fn as_json(report: &Report) -> Value {
         json!({"file": failure.file, "line": failure.line, "receipt": failure.receipt, "field": failure.field,
             "expected": failure.expected, "found": failure.found, "detail": failure.detail})
     });
+    let narrowing: Option<Vec<Value>> =
+        report.narrowing.as_ref().map(|logs| logs.iter().map(narrowing_json).collect());
     json!({"verdict": verdict, "receipts": report.receipts, "exports": report.exports,
-        "checkpoints": report.checkpoints, "lines": report.lines, "keys": keys, "key_given": is_given,
-        "notes": report.notes, "failure": failure})
+        "checkpoints": report.checkpoints, "tiles": report.tiles, "proofs": report.proofs, "lines": report.lines,
+        "keys": keys, "key_given": is_given, "narrowing": narrowing, "notes": report.notes, "failure": failure})
 }
 
 fn counted(count: u64, noun: &str) -> String {

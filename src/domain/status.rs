@@ -123,6 +123,14 @@ impl EffectStatus {
             Self::Unknown => "unknown",
         }
     }
+
+    /// Whether somebody said how it ended.
+    pub const fn has_ended(self) -> bool {
+        match self {
+            Self::Done | Self::Failed => true,
+            Self::Claimed | Self::Unknown => false,
+        }
+    }
 }
 
 impl fmt::Display for EffectStatus {

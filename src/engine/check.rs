@@ -267,8 +267,8 @@ fn check_words(clause: &Clause, labels: Option<&Labels>, pointer: &str, warnings
             Condition::Labels(label, LabelTest::AtMost(level) | LabelTest::AtLeast(level)) => {
                 if labels.is_some_and(|labels| labels.rank(label, level).is_none()) {
                     let place = below(&format!("{pointer}/when/labels"), label);
-                    let message =
-                        format!("it never holds: the policy does not declare `{level}` of `{label}`");
+                    let does = if clause.is_allowance() { "it never holds" } else { "it acts on any level" };
+                    let message = format!("{does}: the policy does not declare `{level}` of `{label}`");
                     warnings.push(Warning::at(place, message));
                 }
             }

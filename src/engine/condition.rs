@@ -48,7 +48,7 @@ impl<S: BuildHasher> KnownCounterparties for HashSet<ExternalName, S> {
 pub(super) enum Pass {
     /// All, and there is one: what an allowance needs.
     Every,
-    /// One: what a refusal or escalation needs to act.
+    /// One, or one that cannot be compared: what a refusal or escalation needs to act.
     Any,
 }
 
@@ -131,8 +131,8 @@ impl<'a> Facts<'a> {
             return Err(Reason::TooMuchWork);
         }
         match condition {
-            Condition::Amount(AmountTest::AtMost(most)) => self.amount_at_most(*most),
-            Condition::Amount(AmountTest::AtLeast(least)) => self.amount_at_least(*least),
+            Condition::Amount(AmountTest::AtMost(most)) => self.amount_at_most(*most, pass),
+            Condition::Amount(AmountTest::AtLeast(least)) => self.amount_at_least(*least, pass),
             Condition::Counterparty(test) => self.counterparty(test, pass),
             Condition::Country(test) => self.country(test, pass),
             Condition::Resource(test) => self.resource(test),
@@ -142,7 +142,7 @@ impl<'a> Facts<'a> {
             Condition::Arguments(at, test) => self.argument(at, test, pass),
             Condition::Facts(at, test) => self.fact(at, test, pass),
             Condition::Evidence(test) => self.evidence(test, pass).map_err(Reason::Unmet),
-            Condition::Labels(label, test) => self.label(label, test).map_err(Reason::Unmet),
+            Condition::Labels(label, test) => self.label(label, test, pass).map_err(Reason::Unmet),
             Condition::Hours(hours) => self.hours(hours),
             Condition::Links(domains) => self.links(domains, pass),
             Condition::Contains(literals) => {
@@ -168,23 +168,23 @@ impl<'a> Facts<'a> {
         !self.is_worn_out()
     }
 
-    fn amount_at_most(&self, allowed: Amount) -> Result<(), Reason> {
+    fn amount_at_most(&self, allowed: Amount, pass: Pass) -> Result<(), Reason> {
         let Some(asked) = self.action.amount else { return Err(Reason::AmountMissing { allowed }) };
         match fits(asked, allowed) {
             Some(true) => Ok(()),
             Some(false) => Err(Reason::AmountAbove { asked, allowed }),
-            None => Err(Reason::AmountCurrency { asked: asked.currency(), allowed: allowed.currency() }),
+            None => other_currency(asked, allowed, pass),
         }
     }
 
-    fn amount_at_least(&self, required: Amount) -> Result<(), Reason> {
+    fn amount_at_least(&self, required: Amount, pass: Pass) -> Result<(), Reason> {
         let Some(asked) = self.action.amount else {
             return Err(Reason::Unmet(Unmet::AmountMissing { required }));
         };
         match fits(required, asked) {
             Some(true) => Ok(()),
             Some(false) => Err(Reason::Unmet(Unmet::AmountBelow { asked, required })),
-            None => Err(Reason::AmountCurrency { asked: asked.currency(), allowed: required.currency() }),
+            None => other_currency(asked, required, pass),
         }
     }
 
@@ -359,14 +359,18 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn label(&self, label: &str, test: &LabelTest) -> Result<(), Unmet> {
+    fn label(&self, label: &str, test: &LabelTest, pass: Pass) -> Result<(), Unmet> {
         let (LabelTest::AtMost(level) | LabelTest::AtLeast(level)) = test;
         let named = || label.to_owned();
-        let bound =
-            self.labels.rank(label, level).ok_or_else(|| Unmet::LabelUndeclared { label: named() })?;
         let given = self.action.labels.get(label);
-        let given = given.and_then(|given| Some((given, self.labels.rank(label, given)?)));
-        let (given, rank) = given.ok_or_else(|| Unmet::LabelMissing { label: named() })?;
+        let ranks = (self.labels.rank(label, level), given.and_then(|given| self.labels.rank(label, given)));
+        let (given, bound, rank) = match (given, ranks, pass) {
+            (Some(given), (Some(bound), Some(rank)), _) => (given, bound, rank),
+            // How a level that is not declared compares nobody can tell.
+            (Some(_), _, Pass::Any) => return Ok(()),
+            (_, (None, _), _) => return Err(Unmet::LabelUndeclared { label: named() }),
+            (_, (Some(_), _), _) => return Err(Unmet::LabelMissing { label: named() }),
+        };
         let (asked, level) = (given.clone(), level.clone());
         match test {
             LabelTest::AtMost(_) if rank > bound => {
@@ -403,6 +407,14 @@ impl<'a> Facts<'a> {
                 unless(!inside, Unmet::LinkMissing)
             }
         }
+    }
+}
+
+/// An amount in another currency is there, and cannot be compared: a bound on it acts in a refusal.
+fn other_currency(asked: Amount, bound: Amount, pass: Pass) -> Result<(), Reason> {
+    match pass {
+        Pass::Every => Err(Reason::AmountCurrency { asked: asked.currency(), allowed: bound.currency() }),
+        Pass::Any => Ok(()),
     }
 }
 

@@ -9,7 +9,14 @@ use std::collections::HashMap;
 pub struct Ledger {
     accounts: HashMap<Account, Vec<Entry>>,
     /// Where each call's reservations stand.
-    taken: HashMap<u64, Vec<(Account, usize)>>,
+    taken: HashMap<u64, Taken>,
+}
+
+/// What one call took, and whether it was given back.
+#[derive(Debug, Default)]
+struct Taken {
+    reservations: Vec<(Account, usize, u64)>,
+    is_released: bool,
 }
 
 /// Whose book it is: a mandate's book is one for each principal.
@@ -19,7 +26,6 @@ type Account = (Option<PrincipalId>, Book);
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     at: Timestamp,
-    amount: u64,
     total: u128,
 }
 
@@ -55,26 +61,30 @@ impl Ledger {
             let account = account(principal, book);
             let entries = self.accounts.entry(account.clone()).or_default();
             let before = entries.last().map_or(0, |last| last.total);
-            self.taken.entry(log_index).or_default().push((account, entries.len()));
-            entries.push(Entry { at, amount: *amount, total: before.saturating_add(u128::from(*amount)) });
+            let taken = self.taken.entry(log_index).or_default();
+            taken.reservations.push((account, entries.len(), *amount));
+            entries.push(Entry { at, total: before.saturating_add(u128::from(*amount)) });
         }
     }
 
-    /// Gives back what a call took, if it took anything.
+    /// Gives back what a call took, if it took anything and has not given it back.
     pub fn release(&mut self, log_index: u64) {
-        for (account, place) in self.taken.remove(&log_index).unwrap_or_default() {
-            let entries = self
-                .accounts
-                .get_mut(&account)
-                .into_iter()
-                .flat_map(|entries| entries.iter_mut().skip(place));
-            let mut given_back = 0;
-            for (index, entry) in entries.enumerate() {
-                if index == 0 {
-                    given_back = u128::from(std::mem::take(&mut entry.amount));
-                }
-                entry.total = entry.total.saturating_sub(given_back);
-            }
+        self.turn(log_index, true, u128::saturating_sub);
+    }
+
+    /// Takes again what a call gave back, in the windows of its time.
+    pub fn take_again(&mut self, log_index: u64) {
+        self.turn(log_index, false, u128::saturating_add);
+    }
+
+    fn turn(&mut self, log_index: u64, is_released: bool, of: impl Fn(u128, u128) -> u128) {
+        let Some(taken) = self.taken.get_mut(&log_index) else { return };
+        if std::mem::replace(&mut taken.is_released, is_released) == is_released {
+            return;
+        }
+        for (account, place, amount) in &taken.reservations {
+            let entries = self.accounts.get_mut(account).into_iter().flatten().skip(*place);
+            entries.for_each(|entry| entry.total = of(entry.total, u128::from(*amount)));
         }
     }
 }

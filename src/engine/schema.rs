@@ -3,12 +3,16 @@
 use super::node::{below, shown};
 use crate::domain::Malformed;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
-/// The most memory, in bytes, that one `pattern` may compile to.
-const LARGEST_PATTERN_BYTES: usize = 1 << 20;
+/// The most bytes of one `pattern`, and of memory that it and its search may take.
+const LONGEST_PATTERN_BYTES: usize = 256;
+const LARGEST_PATTERN_BYTES: usize = 64 * 1024;
+const LARGEST_SEARCH_BYTES: usize = 256 * 1024;
+/// How many patterns one schema may amount to with every reference followed: each may read all of a call's texts.
+const MOST_PATTERNS: usize = 32;
 /// How many references one schema may hold.
 const MOST_REFERENCES: usize = 32;
 /// How many schemas one schema may amount to with every reference followed: what checking one value can cost.
@@ -42,7 +46,7 @@ pub(super) fn compile(schema: &Value) -> Result<Validator, Malformed> {
     if references > MOST_REFERENCES {
         return Err(Malformed::whole(format!("{references} references, {MOST_REFERENCES} are allowed")));
     }
-    measure(schema, schema, &mut Vec::new(), &mut 0)?;
+    measure(schema, schema, &mut Vec::new(), &mut Work::default())?;
     let mut closed = schema.clone();
     close(&mut closed, schema, true);
     if let Some(object) = closed.as_object_mut()
@@ -52,7 +56,9 @@ pub(super) fn compile(schema: &Value) -> Result<Validator, Malformed> {
     }
     jsonschema::options()
         .with_draft(Draft::Draft202012)
-        .with_pattern_options(PatternOptions::regex().size_limit(LARGEST_PATTERN_BYTES))
+        .with_pattern_options(
+            PatternOptions::regex().size_limit(LARGEST_PATTERN_BYTES).dfa_size_limit(LARGEST_SEARCH_BYTES),
+        )
         .should_validate_formats(false)
         .offline()
         .build(&closed)
@@ -98,20 +104,59 @@ fn explain(error: &ValidationError<'_>) -> Malformed {
     }
 }
 
+/// What checking one value against a schema can cost.
+#[derive(Default)]
+struct Work {
+    schemas: usize,
+    patterns: usize,
+}
+
+impl Work {
+    /// One more schema.
+    fn schema(&mut self) -> Result<(), Malformed> {
+        self.schemas += 1;
+        if self.schemas > MOST_WORK {
+            let detail = format!("more than {MOST_WORK} schemas with its references followed");
+            return Err(Malformed::whole(detail));
+        }
+        Ok(())
+    }
+
+    /// The patterns of one more schema.
+    fn patterns(&mut self, members: &Map<String, Value>) -> Result<(), Malformed> {
+        let written = members.get("pattern").and_then(Value::as_str);
+        let of_names = members.get("patternProperties").and_then(Value::as_object);
+        for pattern in
+            written.into_iter().chain(of_names.into_iter().flatten().map(|(name, _)| name.as_str()))
+        {
+            self.patterns += 1;
+            if pattern.len() > LONGEST_PATTERN_BYTES {
+                let (bytes, shown) = (pattern.len(), shown(&json!(pattern)));
+                let detail =
+                    format!("the pattern `{shown}` has {bytes} bytes, {LONGEST_PATTERN_BYTES} are allowed");
+                return Err(Malformed::whole(detail));
+            }
+        }
+        if self.patterns > MOST_PATTERNS {
+            let detail = format!("more than {MOST_PATTERNS} patterns with its references followed");
+            return Err(Malformed::whole(detail));
+        }
+        Ok(())
+    }
+}
+
 /// Follows every reference: one that leads back into what it stands in would make the work of checking a value grow
 /// with the value's own nesting, without bound.
 fn measure<'a>(
     schema: &'a Value,
     root: &'a Value,
     inside: &mut Vec<&'a str>,
-    work: &mut usize,
+    work: &mut Work,
 ) -> Result<(), Malformed> {
-    *work += 1;
-    if *work > MOST_WORK {
-        return Err(Malformed::whole(format!("more than {MOST_WORK} schemas with its references followed")));
-    }
+    work.schema()?;
     match schema {
         Value::Object(members) => {
+            work.patterns(members)?;
             if let Some(target) = members.get("$ref").and_then(Value::as_str) {
                 if inside.contains(&target) {
                     let detail = format!("the reference `{}` leads back into itself", target.escape_debug());
@@ -142,7 +187,7 @@ fn measure_below<'a>(
     value: &'a Value,
     root: &'a Value,
     inside: &mut Vec<&'a str>,
-    work: &mut usize,
+    work: &mut Work,
 ) -> Result<(), Malformed> {
     match value {
         Value::Object(_) => measure(value, root, inside, work),

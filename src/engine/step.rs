@@ -11,6 +11,8 @@
 //!          declined ╲▶ withdrawn, expired                  unknown ──────┴──▶ done (a person, or an
 //!                                                                              enforcement point)
 //! ```
+//!
+//! An ending that the agent told and an enforcement point contradicts is unknown again, until a person ends it.
 
 use super::decide::{Verdict, permit_with_approval};
 use super::document::Approvals;
@@ -394,14 +396,40 @@ pub enum Word {
     Person,
 }
 
-/// Where an effect goes when `said` is reported of it; `None` where the report comes too late or contradicts.
+/// What was said of an effect last, and whose word it was.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Said {
+    /// Whose.
+    pub word: Word,
+    /// What.
+    pub status: EffectStatus,
+}
+
+/// Where an effect goes when `said` is reported of it, on which `last` was said before; `None` where the report comes
+/// too late or contradicts what stands.
 ///
-/// What cannot be taken back (`attested`) is not released by an agent's own word: its `failed` is unknown. An
-/// ending is final; unknown is ended by a person or an enforcement point alone.
-pub fn report(at: EffectStatus, said: EffectStatus, attested: bool, word: Word) -> Option<EffectStatus> {
+/// What cannot be taken back (`attested`) is not released by an agent's own word: its `failed` is unknown. Unknown
+/// is ended by a person or an enforcement point alone. An ending is final, but that an enforcement point may contradict
+/// the agent's: nobody knows then, and a person alone ends it, whatever the point says next.
+pub fn report(
+    at: EffectStatus,
+    said: EffectStatus,
+    attested: bool,
+    word: Word,
+    last: Option<Said>,
+) -> Option<EffectStatus> {
     use EffectStatus::{Claimed, Done, Failed, Unknown};
+    let disputed = at == Unknown
+        && last
+            .is_some_and(|last| last.word == Word::EnforcementPoint && matches!(last.status, Done | Failed));
     match (at, word, said) {
         (Claimed, Word::Agent, Failed) if attested => Some(Unknown),
+        (Unknown, Word::EnforcementPoint, _) if disputed => None,
+        (Done, Word::EnforcementPoint, Failed) | (Failed, Word::EnforcementPoint, Done)
+            if last.is_some_and(|last| last.word == Word::Agent) =>
+        {
+            Some(Unknown)
+        }
         (Claimed, Word::Agent | Word::EnforcementPoint, Done | Failed | Unknown)
         | (Claimed, Word::Nobody, Unknown)
         | (Unknown, Word::EnforcementPoint | Word::Person, Done | Failed) => Some(said),
@@ -415,6 +443,11 @@ pub const fn releases(ending: EffectStatus) -> bool {
         EffectStatus::Failed => true,
         EffectStatus::Claimed | EffectStatus::Done | EffectStatus::Unknown => false,
     }
+}
+
+/// Whether an effect that leaves an ending for another takes again what it had given back.
+pub const fn takes_again(from: EffectStatus, to: EffectStatus) -> bool {
+    releases(from) && !releases(to)
 }
 
 /// What a change of authority does to a decision that waits: a narrowed or mixed change takes back every yes that

@@ -19,9 +19,11 @@ pub struct Ground(String);
 impl Ground {
     fn of(finding: &Finding) -> Self {
         let (source, clause, code) = (finding.source.as_str(), &finding.clause, finding.reason.code());
-        Self(match &finding.reason {
-            Reason::Obliged(obligation) => format!("{source} {clause} {code}: {}", obligation.as_str()),
-            _ => format!("{source} {clause} {code}"),
+        let ground = format!("{source} {clause} {code}");
+        Self(if let Reason::Obliged(obligation) = &finding.reason {
+            format!("{ground}: {}", obligation.as_str())
+        } else {
+            ground
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Exports: a header, the lines of one credential in order, and a manifest that is itself a receipt.
+//! Exports: a header, the lines of one subject in the order of the log, and a manifest that is itself a receipt.
 //!
 //! ```text
 //! {"export": "exp_…", "procura": "export", "version": 1, …}            header, not in the log
@@ -6,9 +6,9 @@
 //! {"export": "exp_…", "receipt": {"kind": "export", …}, "output": {…}} manifest: its output states the rest
 //! ```
 
-use super::{canonical, line::Line, members::Members, members::spelt, receipt::Body};
+use super::{canonical, line::Line, members::Members, members::spelt, receipt::Body, subject::Subject};
 use crate::crypto::sha256;
-use crate::domain::{Chain, CredentialId, ExportId, Hash, Malformed, TenantSlug, Timestamp};
+use crate::domain::{Chain, ExportId, Hash, Malformed, TenantSlug, Timestamp};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, sync::Arc};
@@ -23,8 +23,8 @@ pub struct Header {
     pub export: ExportId,
     /// Whose log.
     pub tenant: TenantSlug,
-    /// Whose calls.
-    pub credential: CredentialId,
+    /// Whose receipts.
+    pub subject: Subject,
     /// Receipts from here on, or from the beginning.
     pub from: Option<Timestamp>,
     /// Receipts before here, or all.
@@ -48,7 +48,7 @@ impl Header {
     pub fn to_json(&self) -> Value {
         json!({
             "export": self.export, "procura": FORMAT, "version": VERSION, "tenant": self.tenant,
-            "subject": {"credential": self.credential}, "from": self.from, "until": self.until, "at": self.at,
+            "subject": self.subject.to_json(&self.tenant), "from": self.from, "until": self.until, "at": self.at,
             "origin": self.origin, "key": self.key, "size": self.size, "root": self.root,
             "checkpoint": self.checkpoint,
         })
@@ -68,14 +68,13 @@ impl Header {
         if version != VERSION {
             return Err(Malformed::at("/version", format!("`{version}` found, `{VERSION}` is read here")));
         }
-        let mut subject =
-            Members::of(members.required("subject")?, "a subject").map_err(|f| f.under("/subject"))?;
-        let credential = subject.spelt("credential").map_err(|fault| fault.under("/subject"))?;
-        subject.end().map_err(|fault| fault.under("/subject"))?;
+        let tenant = members.spelt("tenant")?;
+        let subject = Subject::from_json(members.required("subject")?, &tenant)
+            .map_err(|fault| fault.under("/subject"))?;
         let header = Self {
             export: members.spelt("export")?,
-            tenant: members.spelt("tenant")?,
-            credential,
+            tenant,
+            subject,
             from: members.nullable_spelt("from")?,
             until: members.nullable_spelt("until")?,
             at: members.spelt("at")?,
@@ -231,7 +230,7 @@ impl Tally {
     }
 }
 
-/// Writes an export: header, lines in the order of their chains, then the manifest's line.
+/// Writes an export: header, lines in the order of the log, then the manifest's line.
 ///
 /// The manifest is the output document of a receipt of kind `export`: record [`manifest`](Self::manifest) in
 /// the log, then write that receipt with [`end`](Self::end).

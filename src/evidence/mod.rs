@@ -12,4 +12,5 @@ pub mod merkle;
 pub mod note;
 mod object_writer;
 pub mod receipt;
+pub mod subject;
 pub mod verify;

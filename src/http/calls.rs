@@ -300,11 +300,12 @@ pub(super) async fn receipt(
 pub(crate) async fn receipt_line(app: &App, caller: Caller, id: &str) -> Result<Vec<u8>, Problem> {
     let id: ReceiptId = path_id(id, "receipt")?;
     let tenant = caller.tenant().clone();
+    let roots = app.roots.clone();
     let found = app
         .read(move |connection| {
             let Some(stored) = readable(connection, &caller, id)? else { return Ok(None) };
-            let Some(mut tree) = Tree::now(connection, &tenant)? else { return Ok(None) };
-            let receipt = tree.receipt(connection, &stored)?;
+            let Some(tree) = Tree::now(connection, &tenant)? else { return Ok(None) };
+            let receipt = tree.knowing(&roots).receipt(connection, &stored)?;
             line_json(&stored, receipt).map(Some)
         })
         .await?;
@@ -319,15 +320,4 @@ pub(super) fn readable(
 ) -> Result<Option<StoredReceipt>, StoreError> {
     let stored = receipt::find(connection, caller.tenant(), id.log_index())?;
     Ok(stored.filter(|stored| stored.body.id == id && who::reads(caller, stored)))
-}
-
-/// The newest signed checkpoint of a tenant's log: public.
-pub(super) async fn checkpoint(
-    app: web::Data<App>,
-    path: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let tenant: TenantSlug = path_id(&path, "log")?;
-    let head = app.read(move |connection| crate::storage::head::find(connection, &tenant)).await?;
-    let head = head.ok_or_else(|| Problem::not_found("log"))?;
-    Ok(HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(head.checkpoint))
 }

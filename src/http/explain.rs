@@ -24,18 +24,24 @@ pub(super) async fn receipt(
     }
     let shown = shown(&caller);
     let id: ReceiptId = path_id(&path, "receipt")?;
+    let _place =
+        app.limits.explanations.take(caller.tenant(), caller.subject().chain).map_err(|full| {
+            Problem::too_many(full, "as many explanations are being made for you as may be")
+        })?;
     let found = app
         .read(move |connection| {
             let Some(stored) = readable(connection, &caller, id)? else { return Ok(None) };
             let Some(tenant) = tenant::find(connection, caller.tenant())? else { return Ok(None) };
-            match Again::new(&tenant).explain(connection, &stored) {
-                Ok(explained) => Ok(Some(Ok((stored, explained)))),
+            match Again::new(&tenant).rebuild(connection, &stored) {
+                Ok(case) => Ok(Some(Ok((stored, case)))),
                 Err(NotAgain::Undecidable(why)) => Ok(Some(Err(why))),
                 Err(NotAgain::Store(error)) => Err(error),
             }
         })
         .await?;
-    let (stored, explained) = found.ok_or_else(|| Problem::not_found("receipt"))??;
+    let (stored, case) = found.ok_or_else(|| Problem::not_found("receipt"))??;
+    // Deciding takes no connection from those who read.
+    let explained = app.in_turn(move || Ok(case.explain())).await??;
     Ok(HttpResponse::Ok().json(answer(&stored, &explained, shown)?))
 }
 

@@ -6,6 +6,7 @@ use crate::actions::Error;
 use crate::actions::answer::Answer;
 use crate::actions::caller::{PointCaller, Presented};
 use crate::actions::evaluate::{Call, evaluate as decide};
+use crate::actions::request::Derived;
 use crate::app::{App, CallerError};
 use crate::crypto::secret::SecretKind;
 use crate::crypto::token::{Bearer, Claims};
@@ -16,8 +17,10 @@ use crate::storage::access::Subject;
 use crate::storage::receipt::StoredReceipt;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::Value;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+/// How many characters and parts arguments have at most that are checked at once, on the thread that answers.
+const SHORT_ARGUMENTS: usize = 4096;
 /// How long an idempotency key may be.
 const LONGEST_KEY: usize = 255;
 
@@ -37,17 +40,24 @@ pub(super) async fn evaluate(
             return Err(unreadable);
         }
     };
+    let (derived, described) = derive(&app, &asked.tenant, asked.described, asked.point.as_ref()).await;
     let tenant = asked.tenant;
+    let catalogue = Arc::new(OnceLock::new());
     let call = Call {
         presented: asked.presented,
         enforcement_point: asked.point.as_ref().map(|point| point.id),
-        described: asked.described,
+        described,
+        derived,
+        catalogue: catalogue.clone(),
         key: asked.key,
         links: app.links.clone(),
         mail: app.mail.clone(),
     };
     let uses_decision = call.described.decision.is_some();
     let answered = app.committer.gate(tenant.clone(), move |books| decide(books, &call)).await?;
+    if let Some(seen) = catalogue.get() {
+        app.catalogue_seen(&tenant, seen.clone());
+    }
     if let (Some(point), Err(Error::PointRevoked { .. })) = (&asked.point, &answered) {
         request::attribute_point(&request, point);
     }
@@ -62,6 +72,45 @@ pub(super) async fn evaluate(
         app.decisions_changed();
     }
     Ok(respond(answer, &receipt))
+}
+
+/// What the call comes to by the catalogue as a batch saw it last, worked out before the batch, and away from the
+/// threads that answer where its arguments are long; what it is, the batch says.
+async fn derive(
+    app: &App,
+    tenant: &TenantSlug,
+    described: Described,
+    point: Option<&PointCaller>,
+) -> (Option<Derived>, Described) {
+    let seen = app.catalogue(tenant);
+    let entry = seen.and_then(|seen| seen.catalogue.entries.get(&described.intent).cloned());
+    let Some(entry) = entry else { return (None, described) };
+    let point = point.map(|point| point.id);
+    let is_long = described.arguments.as_ref().is_some_and(|arguments| {
+        let mut room = SHORT_ARGUMENTS;
+        !arguments.values().all(|value| fits(value, &mut room))
+    });
+    if !is_long {
+        return (Some(Derived::by(entry, &described, point)), described);
+    }
+    let kept = described.clone();
+    let derived = tokio::task::spawn_blocking(move || Derived::by(entry, &described, point)).await;
+    (derived.ok(), kept)
+}
+
+/// Whether a value has no more parts and characters than there is room for, which it takes.
+fn fits(value: &Value, room: &mut usize) -> bool {
+    let taken = match value {
+        Value::String(text) => text.len(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => 8,
+    };
+    let Some(left) = room.checked_sub(taken) else { return false };
+    *room = left;
+    match value {
+        Value::Array(items) => items.iter().all(|item| fits(item, room)),
+        Value::Object(members) => members.values().all(|member| fits(member, room)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
 }
 
 /// What is asked, for which agent, and by whom.
@@ -162,11 +211,11 @@ pub(super) async fn stored_receipt(
     tenant: &TenantSlug,
     stored: Arc<StoredReceipt>,
 ) -> Result<Receipt, Problem> {
-    let slug = tenant.clone();
+    let (slug, roots) = (tenant.clone(), app.roots.clone());
     let receipt = app
         .read(move |connection| {
-            let Some(mut tree) = crate::app::tree::Tree::now(connection, &slug)? else { return Ok(None) };
-            tree.receipt(connection, &stored).map(Some)
+            let Some(tree) = crate::app::tree::Tree::now(connection, &slug)? else { return Ok(None) };
+            tree.knowing(&roots).receipt(connection, &stored).map(Some)
         })
         .await?;
     receipt.ok_or_else(|| Problem::not_found("tenant"))

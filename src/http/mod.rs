@@ -9,6 +9,7 @@ mod enforcement_points;
 mod explain;
 mod gate;
 mod health;
+mod log;
 mod middleware;
 mod oauth;
 mod openapi;

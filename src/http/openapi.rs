@@ -60,7 +60,7 @@ pub(super) async fn problem(path: web::Path<String>) -> Result<HttpResponse, Pro
 pub fn document() -> Value {
     let mut paths: Map<String, Value> = Map::new();
     for route in ROUTES {
-        let path = paths.entry(route.path.to_owned()).or_insert_with(|| json!({}));
+        let path = paths.entry(documented(route.path)).or_insert_with(|| json!({}));
         super::insert(path, route.method, Some(operation(route)));
     }
     json!({
@@ -83,9 +83,20 @@ pub fn document() -> Value {
     })
 }
 
+/// A path without what a parameter may match, which the document has no place for.
+fn documented(path: &str) -> String {
+    path.split('/')
+        .map(|segment| match segment.split_once(':') {
+            Some((name, _)) => format!("{name}}}"),
+            None => segment.to_owned(),
+        })
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
 fn operation(route: &Route) -> Value {
-    let mut parameters: Vec<Value> = route
-        .path
+    let path = documented(route.path);
+    let mut parameters: Vec<Value> = path
         .split('/')
         .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
         .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
@@ -102,8 +113,7 @@ fn operation(route: &Route) -> Value {
         Who::Program => json!([{"agent": []}, {"enforcement_point": []}]),
         Who::Either => json!([{"person": []}, {"agent": []}]),
     };
-    let name: String = route
-        .path
+    let name: String = path
         .split('/')
         .map(|segment| segment.trim_matches(['{', '}', '.']).replace(['-', '.'], "_"))
         .filter(|segment| !segment.is_empty())
@@ -122,8 +132,11 @@ fn operation(route: &Route) -> Value {
             },
         },
     });
-    let media_type =
-        if route.path == "/oauth/token" { "application/x-www-form-urlencoded" } else { "application/json" };
+    let media_type = match route.path {
+        "/oauth/token" => "application/x-www-form-urlencoded",
+        "/log/{tenant}/cosignature" => "text/plain",
+        _ => "application/json",
+    };
     let body = route.body.map(|schema| {
         json!({
             "required": true,
@@ -211,6 +224,10 @@ fn schemas() -> Value {
             "oneOf": [text(), {"type": "object"}],
             "description": "The id of a receipt, decision, effect, credential or agent; a hash; a provider's reference; or a request's body.",
         }})),
+        "CosignedCheckpoint": {
+            "type": "string",
+            "description": "A checkpoint of the log as a C2SP signed note: the log's own signature, and that of at least one witness.",
+        },
         "Resolve": object(&["status"], &json!({"status": {"type": "string", "enum": ["done", "failed"]}, "reference": text()})),
     })
 }

@@ -3,10 +3,11 @@
 use super::body::{self, Members};
 use super::terms::warnings;
 use super::{Problem, request};
+use crate::actions::caller::Person;
 use crate::actions::preview::{Changed, Preview, Proposal, USUAL_WINDOW};
 use crate::app::App;
 use crate::committer::clock;
-use crate::domain::{Malformed, TenantSlug, Timestamp};
+use crate::domain::{Chain, Malformed, Timestamp};
 use crate::engine::{MandateDocument, PolicyDocument};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Map, Value, json};
@@ -21,7 +22,7 @@ pub(super) async fn mandate(
     let asked = Asked::read("mandate", body::document(&request, &mut payload).await?)?;
     let draft = MandateDocument::read(&asked.draft).map_err(|malformed| malformed.under("/mandate"))?;
     let proposal = Proposal::Mandate(person.id, draft);
-    Ok(HttpResponse::Ok().json(to_json(&rehearse(&app, person.tenant, proposal, asked.since).await?)))
+    Ok(HttpResponse::Ok().json(to_json(&rehearse(&app, &person, proposal, asked.since).await?)))
 }
 
 /// Puts a draft of the policy to all past calls of the tenant.
@@ -34,7 +35,7 @@ pub(super) async fn policy(
     let asked = Asked::read("policy", body::document(&request, &mut payload).await?)?;
     let draft = PolicyDocument::read(&asked.draft).map_err(|malformed| malformed.under("/policy"))?;
     let person = operator.person().clone();
-    let preview = rehearse(&app, person.tenant.clone(), Proposal::Policy(draft), asked.since).await?;
+    let preview = rehearse(&app, &person, Proposal::Policy(draft), asked.since).await?;
     let mut answer = to_json(&preview);
     // Which calls of other people change would tell what stood in them: that is for those who may read them.
     if !person.sees_tenant()
@@ -48,16 +49,15 @@ pub(super) async fn policy(
 /// Puts a draft to past calls, for the wire and for the page; since [`USUAL_WINDOW`] ago, if not said.
 pub(crate) async fn rehearse(
     app: &App,
-    tenant: TenantSlug,
+    person: &Person,
     proposal: Proposal,
     since: Option<Timestamp>,
 ) -> Result<Preview, Problem> {
-    let _place = app
-        .limits
-        .preview()
-        .map_err(|full| Problem::too_many(full, "as many previews run as may run at once"))?;
+    let _place = app.limits.previews.take(&person.tenant, Chain::Principal(person.id)).map_err(|full| {
+        Problem::too_many(full, "a preview of yours runs, or as many of your tenant as may")
+    })?;
     let since = since.unwrap_or_else(|| clock::now().minus(USUAL_WINDOW));
-    app.preview(tenant, proposal, since).await?.ok_or_else(|| Problem::not_found("tenant"))
+    app.preview(person.tenant.clone(), proposal, since).await?.ok_or_else(|| Problem::not_found("tenant"))
 }
 
 /// What is put to which calls.
@@ -69,17 +69,17 @@ struct Asked {
 impl Asked {
     fn read(document: &str, body: Value) -> Result<Self, Problem> {
         let mut members = Members::of(body)?;
-        let draft = members.take(document);
-        let since: Option<Timestamp> = members.parsed("since")?;
-        members.finish(&format!("{document}, since"))?;
-        let draft = draft.ok_or_else(|| Malformed::whole(format!("member `{document}` is missing")))?;
+        let draft = members.required(document, Ok);
         let now = clock::now();
-        match since {
-            Some(since) if since > now => {
-                Err(Malformed::at("/since", format!("`{since}` is not past: it is {now} now")).into())
+        let since = members.read("since", |value| {
+            let since: Timestamp = body::parse(value)?;
+            if since > now {
+                return Err(Malformed::whole(format!("`{since}` is not past: it is {now} now")));
             }
-            Some(_) | None => Ok(Self { draft, since }),
-        }
+            Ok(since)
+        });
+        let draft = members.finish(&format!("{document}, since"), draft)?;
+        Ok(Self { draft, since })
     }
 }
 

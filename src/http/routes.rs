@@ -1,8 +1,8 @@
 //! Every route once: from this table come the server's routing, the OpenAPI document and the tests that walk it.
 
 use super::{
-    Problem, agents, calls, decisions, enforcement_points, explain, gate, health, oauth, openapi, people,
-    preview, terms, who,
+    Problem, agents, calls, decisions, enforcement_points, explain, gate, health, log, oauth, openapi,
+    people, preview, terms, who,
 };
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -105,7 +105,12 @@ routes! {
     get "/v1/receipts/{receipt}/explain" Either 200 explain::receipt, "Why a recorded call was answered as it was, decided again";
     post "/v1/who" Either 200 who::ask, "Who allowed this: a receipt, hash, reference or request, in one sentence", body "WhoAsked";
     get "/v1/who/{receipt}/file" Either 200 who::file, "The receipts behind one, as lines for `procura verify`";
-    get "/log/{tenant}/checkpoint" Anyone 200 calls::checkpoint, "The signed head of a tenant's log (C2SP tlog-checkpoint)";
+    get "/log/{tenant}/checkpoint" Anyone 200 log::checkpoint, "The signed head of a tenant's log, with what witnesses signed of it so far (C2SP tlog-checkpoint)";
+    get "/log/{tenant}/witnessed" Anyone 200 log::witnessed, "The newest signed head that an outside witness has cosigned (C2SP tlog-cosignature)";
+    post "/log/{tenant}/cosignature" Anyone 200 log::cosign, "Hand in a signed head of the log with the cosignatures of witnesses that the service knows", body "CosignedCheckpoint";
+    get "/log/{tenant}/tile/{tile:.+}" Anyone 200 log::tile, "256 hashes, or entries, of the log (C2SP tlog-tiles): `{level}/{index}[.p/{width}]` or `entries/{index}[.p/{width}]`";
+    get "/log/{tenant}/consistency" Anyone 200 log::consistency, "What shows that the log of `from` leaves is the beginning of the log of `to` leaves (RFC 9162 section 2.1.4)", query ["from", "to"];
+    get "/log/{tenant}/proof" Anyone 200 log::proof, "What shows that a leaf is in the log (C2SP tlog-proof)", query ["index"];
     get "/healthz" Anyone 200 health::alive, "The process runs";
     get "/readyz" Anyone 200 health::ready, "The log can be written and read";
     get "/metrics" Anyone 200 health::metrics, "Figures for Prometheus";

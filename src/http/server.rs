@@ -30,8 +30,7 @@ async fn run(settings: Settings, started: impl FnOnce(SocketAddr)) -> Result<(),
     let settings = Settings { listen: address, ..settings };
     let app = App::start(&settings)?;
     let recorder = recorder()?;
-    let background = Background::start(&app, &settings.database, settings.mail.as_ref(), &settings.mail_from)
-        .map_err(StartError::Other)?;
+    let background = Background::start(&app, &settings).map_err(StartError::Other)?;
     let shared = web::Data::from(app.clone());
     let bench_bare = settings.bench_bare;
     let server = HttpServer::new(move || {

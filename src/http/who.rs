@@ -17,9 +17,9 @@ pub(super) async fn ask(
 ) -> Result<HttpResponse, Problem> {
     let caller = reader(&app, &request).await?;
     let mut members = body::object(&request, &mut payload).await?;
-    let q: Value = members.required("q")?;
-    members.finish("q")?;
-    Ok(HttpResponse::Ok().json(answer(&asked(&app, caller, Sought::read(&q)?).await?)))
+    let sought = members.required("q", |q| Sought::read(&q));
+    let sought = members.finish("q", sought)?;
+    Ok(HttpResponse::Ok().json(answer(&asked(&app, caller, sought).await?)))
 }
 
 /// Looks for what is asked about, for the wire and for the page; a problem where nothing is found.

@@ -100,7 +100,7 @@ struct DecisionOpenedHtml<'a> {
     words: &'a Words<'a>,
 }
 
-fn write(template: &impl Template) -> Result<String, StoreError> {
+pub(super) fn write(template: &impl Template) -> Result<String, StoreError> {
     template.render().map_err(|error| StoreError::Failed(format!("a mail cannot be written: {error}")))
 }
 

@@ -4,7 +4,8 @@
 //! the same however much a book holds. Rows of one book are written in the order of their times: the committer's
 //! clock never goes back, and the tenant's head is locked.
 
-use super::{AnyConnection, StoreError, read, schema::books};
+use super::schema::{books, books_forgotten as forgotten};
+use super::{AnyConnection, StoreError, read};
 use crate::domain::{TenantSlug, Timestamp};
 use diesel::{dsl::sql, prelude::*, sql_types::BigInt};
 
@@ -79,8 +80,8 @@ pub fn reserve(
     Ok(())
 }
 
-/// Gives back all that one call took. What was taken last is forgotten altogether, so that taking and giving back in
-/// turn leaves nothing behind.
+/// Gives back all that one call took. What was taken last is moved aside, so that taking and giving back in turn leaves
+/// nothing behind that a look would have to count.
 pub fn release(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
@@ -102,7 +103,66 @@ pub fn release(
     Ok(released)
 }
 
-/// Deletes the rows at a book's end that were released: no running total rests on them.
+/// Takes again what one call took and gave back, as if it had never been given back: in the windows of its time.
+pub fn take_again(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    log_index: u64,
+) -> Result<(), StoreError> {
+    let index = read::stored_count(log_index);
+    diesel::update(books::table.filter(books::tenant.eq(tenant.as_str()).and(books::log_index.eq(index))))
+        .set(books::released_at.eq(None::<i64>))
+        .execute(connection)?;
+    let of_call =
+        || forgotten::table.filter(forgotten::tenant.eq(tenant.as_str()).and(forgotten::log_index.eq(index)));
+    let rows: Vec<(String, i64, i64)> =
+        of_call().select((forgotten::book, forgotten::at, forgotten::amount)).load(connection)?;
+    diesel::delete(of_call()).execute(connection)?;
+    for (book, at, amount) in rows {
+        insert_between(connection, tenant, &book, (at, index), amount)?;
+    }
+    Ok(())
+}
+
+/// Puts a row back at its place, and counts it in every running total after it.
+fn insert_between(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    book: &str,
+    (at, log_index): (i64, i64),
+    amount: i64,
+) -> Result<(), StoreError> {
+    let of_book = || books::table.filter(books::tenant.eq(tenant.as_str()).and(books::book.eq(book)));
+    let earlier = books::at.lt(at).or(books::at.eq(at).and(books::log_index.lt(log_index)));
+    let before: Option<i64> = of_book()
+        .filter(earlier)
+        .order((books::at.desc(), books::log_index.desc()))
+        .select(books::total)
+        .first(connection)
+        .optional()?;
+    // A total that is beyond all counting stays there.
+    let later = books::at.gt(at).or(books::at.eq(at).and(books::log_index.gt(log_index)));
+    let full = i64::MAX.saturating_sub(amount);
+    diesel::update(of_book().filter(later).filter(books::total.gt(full)))
+        .set(books::total.eq(i64::MAX))
+        .execute(connection)?;
+    diesel::update(of_book().filter(later).filter(books::total.le(full)))
+        .set(books::total.eq(books::total + amount))
+        .execute(connection)?;
+    diesel::insert_into(books::table)
+        .values((
+            books::tenant.eq(tenant.as_str()),
+            books::book.eq(book),
+            books::at.eq(at),
+            books::log_index.eq(log_index),
+            books::amount.eq(amount),
+            books::total.eq(before.unwrap_or(0).saturating_add(amount)),
+        ))
+        .execute(connection)?;
+    Ok(())
+}
+
+/// Moves the rows at a book's end aside that were released: no running total rests on them.
 fn forget_released_end(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
@@ -110,12 +170,21 @@ fn forget_released_end(
 ) -> Result<(), StoreError> {
     loop {
         let of_book = books::table.filter(books::tenant.eq(tenant.as_str()).and(books::book.eq(book)));
-        let last: Option<(i64, i64, Option<i64>)> = of_book
+        let last: Option<(i64, i64, i64, Option<i64>)> = of_book
             .order((books::at.desc(), books::log_index.desc()))
-            .select((books::at, books::log_index, books::released_at))
+            .select((books::at, books::log_index, books::amount, books::released_at))
             .first(connection)
             .optional()?;
-        let Some((at, log_index, Some(_))) = last else { return Ok(()) };
+        let Some((at, log_index, amount, Some(_))) = last else { return Ok(()) };
+        diesel::insert_into(forgotten::table)
+            .values((
+                forgotten::tenant.eq(tenant.as_str()),
+                forgotten::log_index.eq(log_index),
+                forgotten::book.eq(book),
+                forgotten::at.eq(at),
+                forgotten::amount.eq(amount),
+            ))
+            .execute(connection)?;
         diesel::delete(books::table.find((tenant.as_str(), book, at, log_index))).execute(connection)?;
     }
 }

@@ -137,3 +137,14 @@ pub fn settle(
     };
     Ok(())
 }
+
+/// Forgets mails of a tenant that were sent before an instant.
+pub fn delete_sent_before(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    before: Timestamp,
+) -> Result<(), StoreError> {
+    let sent = outbox::sent_at.lt(before.unix_milliseconds());
+    diesel::delete(outbox::table.filter(outbox::tenant.eq(tenant.as_str()).and(sent))).execute(connection)?;
+    Ok(())
+}

@@ -254,6 +254,16 @@ diesel::table! {
 }
 
 diesel::table! {
+    books_forgotten (tenant, log_index, book) {
+        tenant -> Text,
+        log_index -> BigInt,
+        book -> Text,
+        at -> BigInt,
+        amount -> BigInt,
+    }
+}
+
+diesel::table! {
     enforcement_points (tenant, id) {
         tenant -> Text,
         id -> Text,
@@ -326,6 +336,33 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    witnessed_checkpoints (tenant, size) {
+        tenant -> Text,
+        size -> BigInt,
+        checkpoint -> Text,
+    }
+}
+
+diesel::table! {
+    cosignatures (tenant, size, witness) {
+        tenant -> Text,
+        size -> BigInt,
+        witness -> Text,
+        at -> BigInt,
+        line -> Text,
+    }
+}
+
+diesel::table! {
+    rounds (tenant, name) {
+        tenant -> Text,
+        name -> Text,
+        at -> BigInt,
+        size -> BigInt,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(
     tenants,
     heads,
@@ -346,5 +383,8 @@ diesel::allow_tables_to_appear_in_same_query!(
     known_counterparties,
     effects,
     idempotency_keys,
-    outbox
+    outbox,
+    witnessed_checkpoints,
+    cosignatures,
+    rounds
 );

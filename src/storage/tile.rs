@@ -40,5 +40,28 @@ pub fn find(
         .select(tiles::hashes)
         .first::<Vec<u8>>(connection)
         .optional()?;
-    bytes.map(|bytes| bytes.chunks(32).map(|hash| read::hash("tiles.hashes", hash)).collect()).transpose()
+    bytes.map(|bytes| hashes(&bytes)).transpose()
+}
+
+/// The hashes of the full tiles of a level from `first` on, before `until`, in order.
+pub fn find_between(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    level: u32,
+    first: u64,
+    until: u64,
+) -> Result<Vec<Vec<Hash>>, StoreError> {
+    tiles::table
+        .filter(tiles::tenant.eq(tenant.as_str()).and(tiles::level.eq(i64::from(level))))
+        .filter(tiles::tile.ge(read::stored_count(first)).and(tiles::tile.lt(read::stored_count(until))))
+        .order(tiles::tile)
+        .select(tiles::hashes)
+        .load::<Vec<u8>>(connection)?
+        .iter()
+        .map(|bytes| hashes(bytes))
+        .collect()
+}
+
+fn hashes(bytes: &[u8]) -> Result<Vec<Hash>, StoreError> {
+    bytes.chunks(32).map(|hash| read::hash("tiles.hashes", hash)).collect()
 }

@@ -12,6 +12,8 @@ both!(
     an_attested_failure_releases_what_an_agents_own_word_does_not,
     a_point_settles_what_nobody_reported_on,
     a_point_reports_on_every_effect_of_its_tenant,
+    a_word_against_the_agent_s_is_a_question_to_the_person,
+    what_was_given_back_and_happened_after_all_counts_in_its_own_time,
 );
 
 fn what_a_point_was_let_do_the_agent_does_not_release(db: Db) {
@@ -59,10 +61,6 @@ fn an_attested_failure_releases_what_an_agents_own_word_does_not(db: Db) {
     let resolve = format!("/v1/decisions/{}/resolve", open[0]["id"].as_str().unwrap());
     member.post(&resolve, &json!({"status": "done"})).expect_problem(409);
 
-    // What ended is not told otherwise.
-    let claimed = effect(&agent.evaluate(&pay()));
-    agent.post(&format!("/v1/effects/{claimed}/outcome"), &json!({"status": "done"})).expect(200);
-    point.report(&claimed, &failed).expect_problem(409);
     check_verifies(&export(&member, &agent.credential));
     check_whole(server.database());
 }
@@ -120,4 +118,100 @@ fn a_point_reports_on_every_effect_of_its_tenant(db: Db) {
     // The agent may be gone: what its tool did is reported all the same.
     member.delete(&format!("/v1/agents/{}", agent.id)).expect(200);
     assert_eq!(point.report(&claimed, &json!({"status": "done"})).expect(200)["status"], "done");
+}
+
+fn a_word_against_the_agent_s_is_a_question_to_the_person(db: Db) {
+    let server = Server::start(db);
+    let (member, agent, point) = paying(&server);
+    let entry = json!({"title": "pay", "effect": true, "arguments": {"type": "object", "properties": {}}});
+    server.operator().put("/v1/catalogue/pay.out", &[], &entry).expect(200);
+    let open = || member.all("/v1/decisions?status=open");
+    for (told, found, ends) in
+        [("done", "failed", "failed"), ("failed", "done", "done"), ("done", "failed", "done")]
+    {
+        let claimed = effect(&agent.evaluate(&pay()));
+        let path = format!("/v1/effects/{claimed}/outcome");
+        let (said, against) =
+            (json!({"status": told, "reference": "a"}), json!({"status": found, "reference": "p"}));
+        agent.post(&path, &said).expect(200);
+        let disputed = point.report(&claimed, &against).expect(200);
+        assert_eq!(disputed["status"], "unknown", "{disputed}");
+        let receipt =
+            member.get(&format!("/v1/receipts/{}", disputed["receipt"]["id"].as_str().unwrap())).expect(200);
+        assert_eq!(
+            (&receipt["input"]["said"], &receipt["input"]["contradicts"], &receipt["output"]["status"]),
+            (&json!(found), &json!(told), &json!("unknown")),
+            "{receipt}"
+        );
+        // Both have said their word: the same again is known, any other comes too late.
+        assert_eq!(point.report(&claimed, &against).expect(200)["receipt"], Value::Null);
+        point.report(&claimed, &json!({"status": told})).expect_problem(409);
+        point.report(&claimed, &json!({"status": "unknown"})).expect_problem(409);
+        agent.post(&path, &said).expect_problem(409);
+        let items = open();
+        assert_eq!((items.len(), &items[0]["effect"]), (1, &json!(claimed)), "{items:?}");
+        let resolve = format!("/v1/decisions/{}/resolve", items[0]["id"].as_str().unwrap());
+        member.post(&resolve, &json!({"status": ends})).expect(200);
+        assert!(open().is_empty());
+        // What a person ended stays.
+        point.report(&claimed, &json!({"status": told})).expect_problem(409);
+        point.report(&claimed, &json!({"status": found})).expect_problem(409);
+    }
+    // What a point ended nobody contradicts.
+    let claimed = effect(&agent.evaluate(&pay()));
+    point.report(&claimed, &json!({"status": "done"})).expect(200);
+    agent.post(&format!("/v1/effects/{claimed}/outcome"), &json!({"status": "failed"})).expect_problem(409);
+    point.report(&claimed, &json!({"status": "failed"})).expect_problem(409);
+    Point::new(&server.operator(), "second till")
+        .report(&claimed, &json!({"status": "failed"}))
+        .expect_problem(409);
+    check_verifies(&export(&member, &agent.credential));
+    check_whole(server.database());
+}
+
+fn what_was_given_back_and_happened_after_all_counts_in_its_own_time(db: Db) {
+    let server = Server::start(db);
+    let (member, agent, point) = paying(&server);
+    let entry = json!({"title": "pay", "effect": true, "arguments": {"type": "object", "properties": {}}});
+    server.operator().put("/v1/catalogue/pay.out", &[], &entry).expect(200);
+    let clause = |limits: Value| json!({"id": "A", "intent": "pay.out", "effect": "allow", "limits": limits});
+    let per = |count: u8, hours: &str| json!({"count": count, "per": hours});
+    member.put_mandate(&json!({
+        "scopes": ["action:request"], "clauses": [clause(json!([per(3, "30 days"), per(2, "2 hours")]))],
+    }));
+    let ask = || agent.evaluate(&pay());
+    let failed = |claimed: &str| {
+        agent.post(&format!("/v1/effects/{claimed}/outcome"), &json!({"status": "failed"})).expect(200);
+    };
+    // Given back at the end of its book, and with another one after it.
+    let first = effect(&ask());
+    failed(&first);
+    let second = effect(&ask());
+    let third = effect(&ask());
+    ask().expect_outcome("escalate");
+    failed(&second);
+    for claimed in [&first, &second] {
+        assert_eq!(point.report(claimed, &json!({"status": "done"})).expect(200)["status"], "unknown");
+    }
+    ask().expect_outcome("escalate");
+    // Three hours later those three stand in no window of two hours, and in that of thirty days all of them.
+    for table in ["books", "books_forgotten"] {
+        server.database().connect().execute(&format!("UPDATE {table} SET at = at - 10800000"));
+    }
+    let over = ask().expect_outcome("escalate");
+    assert!(over["reason"].as_str().unwrap().contains("used 3 times, 3 per 30 days"), "{over}");
+    let question = |claimed: &str| {
+        let items = member.all("/v1/decisions?status=open");
+        let item = items.into_iter().find(|item| item["effect"] == claimed).unwrap();
+        format!("/v1/decisions/{}/resolve", item["id"].as_str().unwrap())
+    };
+    member.post(&question(&first), &json!({"status": "failed"})).expect(200);
+    let fourth = effect(&ask());
+    ask().expect_outcome("escalate");
+    for claimed in [&third, &fourth] {
+        point.report(claimed, &json!({"status": "done"})).expect(200);
+    }
+    member.post(&question(&second), &json!({"status": "done"})).expect(200);
+    ask().expect_outcome("escalate");
+    check_whole(server.database());
 }

@@ -4,7 +4,7 @@ use crate::agent::Agent;
 use crate::client::in_parallel;
 use crate::database::{Db, both};
 use crate::documents::{refund, small_refunds, with};
-use crate::log::{check_verifies, export, lines, verify};
+use crate::log::{check_verifies, export, lines, other_says, verify, verify_files};
 use crate::server::{Folder, Server, TENANT, procura, said};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -38,23 +38,31 @@ fn a_changed_byte_anywhere_is_named_by_verify(db: Db) {
     check_verifies(&loosely);
 
     let spoilt = spoil(&text);
-    let folders: Vec<_> = (0..4).map(|_| Folder::new()).collect();
-    let missed: Vec<String> = in_parallel(folders.len(), |worker| {
-        let mine = spoilt.iter().skip(worker).step_by(folders.len());
-        mine.filter_map(|spoilt| missed(&folders[worker], spoilt)).collect::<Vec<_>>()
+    let folder = Folder::new();
+    let files: Vec<_> = spoilt
+        .iter()
+        .enumerate()
+        .map(|(place, one)| folder.write(&format!("{place}.jsonl"), &one.text))
+        .collect();
+    let others = other_says(&files);
+    assert_eq!(others.len(), spoilt.len());
+    let workers = 4;
+    let missed: Vec<String> = in_parallel(workers, |worker| {
+        let mine = (worker..spoilt.len()).step_by(workers);
+        mine.filter_map(|place| missed(&spoilt[place], &files[place], &others[place])).collect::<Vec<_>>()
     })
     .concat();
     assert!(missed.is_empty(), "{} of {} changes pass: {missed:#?}", missed.len(), spoilt.len());
 }
 
-/// What is wrong with how `verify` takes a spoilt file, if something is.
-fn missed(folder: &Folder, spoilt: &Spoilt) -> Option<String> {
-    let output = verify(folder, &spoilt.text);
-    let words = said(&output);
-    let is_named = matches!(output.status.code(), Some(1 | 2))
-        && !words.trim().is_empty()
-        && !words.contains("panicked");
-    (!is_named).then(|| format!("{}: exit {:?}, {words}", spoilt.how, output.status.code()))
+/// What is wrong with how the two verifiers take a spoilt file, if something is.
+fn missed(spoilt: &Spoilt, file: &Path, (other, other_words): &(Option<i64>, String)) -> Option<String> {
+    let output = procura(&["verify"]).arg(file).output().unwrap();
+    let (words, status) = (said(&output), output.status.code());
+    let is_named = matches!(status, Some(1 | 2)) && !words.trim().is_empty() && !words.contains("panicked");
+    let is_named_by_both = is_named && status.map(i64::from) == *other && other_words.contains("line");
+    (!is_named_by_both)
+        .then(|| format!("{}: exit {status:?}, {words}; the other: {other:?}, {other_words}", spoilt.how))
 }
 
 /// Every leaf value and member name of the header, one call and the manifest, and every way to touch whole lines.
@@ -167,7 +175,7 @@ fn a_forged_receipt_under_another_key_is_named(db: Db) {
     let folder = Folder::new();
     let check = |receipt: &Value, key: &str| {
         let file = folder.write("receipt.jsonl", &lines([receipt]));
-        procura(&["verify", "--key", key]).arg(file).output().unwrap()
+        verify_files(&["--key", key], &[&file])
     };
     assert_eq!(check(&true_one, key).status.code(), Some(0));
     assert_eq!(check(&forged, key).status.code(), Some(1), "another log's key was taken for the one given");
@@ -177,11 +185,11 @@ fn a_forged_receipt_under_another_key_is_named(db: Db) {
     let checkpoint = ours.client().get(&format!("/log/{TENANT}/checkpoint")).text;
     let checkpoint = folder.write("checkpoint", &checkpoint);
     let file = folder.write("receipt.jsonl", &lines([&forged]));
-    let against = procura(&["verify", "--checkpoint"]).arg(checkpoint).arg(file).output().unwrap();
+    let against = verify_files(&["--checkpoint", checkpoint.to_str().unwrap()], &[&file]);
     assert_eq!(against.status.code(), Some(1), "{}", said(&against));
     let unreadable = folder.write("unreadable", "this is not JSON\n");
     for path in [unreadable.as_path(), Path::new("/nowhere/at/all")] {
-        let output = procura(&["verify"]).arg(path).output().unwrap();
+        let output = verify_files(&[], &[path]);
         assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     }
 }

@@ -132,6 +132,7 @@ impl<'a> Side<'a> {
             ("effects", &["claimed_at", "report_by", "due_at", "ended_at"]),
             ("idempotency_keys", &["answered_at", "expires_at"]),
             ("books", &["at", "released_at"]),
+            ("books_forgotten", &["at"]),
         ] {
             let set: Vec<_> = columns.iter().map(|column| format!("{column} = {column} - {by}")).collect();
             connection.execute(&format!("UPDATE {table} SET {}", set.join(", ")));

@@ -54,7 +54,7 @@ const WALKED: [(&str, &str, Expected); 25] = [
 ];
 
 /// Routes that take no id of anything that belongs to a tenant, and why.
-const EXEMPT: [(&str, &str); 25] = [
+const EXEMPT: [(&str, &str); 30] = [
     ("POST", "/v1/session"),            // names the tenant and proves a password of it
     ("DELETE", "/v1/session"),          // the caller's own
     ("PUT", "/v1/session/password"),    // the caller's own
@@ -74,12 +74,17 @@ const EXEMPT: [(&str, &str); 25] = [
     ("POST", "/v1/credentials/derive"), // from the one presented
     ("POST", "/oauth/token"),           // proves the credential's own secret
     ("GET", "/log/{}/checkpoint"),      // public
-    ("GET", "/healthz"),                // nobody's
-    ("GET", "/readyz"),                 // nobody's
-    ("GET", "/metrics"),                // sums over all tenants
-    ("GET", "/openapi.json"),           // nobody's
-    ("GET", "/.well-known/jwks.json"),  // public keys
-    ("GET", "/problems/{}"),            // nobody's
+    ("GET", "/log/{}/witnessed"),       // public
+    ("POST", "/log/{}/cosignature"), // taken from anyone, where the log's own signature and a witness's hold
+    ("GET", "/log/{}/tile/{}"),      // public: hashes
+    ("GET", "/log/{}/consistency"),  // public: hashes
+    ("GET", "/log/{}/proof"),        // public: hashes
+    ("GET", "/healthz"),             // nobody's
+    ("GET", "/readyz"),              // nobody's
+    ("GET", "/metrics"),             // sums over all tenants
+    ("GET", "/openapi.json"),        // nobody's
+    ("GET", "/.well-known/jwks.json"), // public keys
+    ("GET", "/problems/{}"),         // nobody's
 ];
 
 /// What a path of the document may be asked.
@@ -271,7 +276,8 @@ fn may_use(who: &str, method: &str, route: &str) -> bool {
         ("POST", "/v1/effects/{}/outcome") => is_agent || is_point,
         _ if is_point => false,
         (_, "/v1/enforcement-points/{}") => who == "operator",
-        (
+        ("POST", "/v1/who")
+        | (
             "GET",
             "/v1/decisions/{}"
             | "/v1/receipts/{}"

@@ -7,9 +7,14 @@ use crate::documents::{refund, small_refunds};
 use crate::server::{Folder, Server, TENANT, procura, said};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Output;
+use std::io::BufRead as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 both!(anyone_reads_the_checkpoint, a_receipt_is_found_again_with_a_path_to_the_present_head,);
+
+/// The verifier in Python.
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/ops/verify.py");
 
 /// A receipt's row, as far as its place in chain and log goes.
 #[derive(Debug, diesel::QueryableByName)]
@@ -64,10 +69,50 @@ pub(crate) fn export(person: &Client, credential: &str) -> String {
     reply.text
 }
 
-/// Runs `verify` on a file of this text.
+/// Runs `verify` on a file of this text, and the other verifier, which must end alike and name what fails as well.
+#[track_caller]
 pub(crate) fn verify(folder: &Folder, text: &str) -> Output {
     let file = folder.write("to-verify.jsonl", text);
-    procura(&["verify"]).arg(file).output().unwrap()
+    verify_files(&[], &[&file])
+}
+
+/// How the other verifier ends with each of many files, and what it says: one interpreter reads them all.
+#[track_caller]
+pub(crate) fn other_says(files: &[PathBuf]) -> Vec<(Option<i64>, String)> {
+    const EACH: &str = r#"
+import contextlib, functools, importlib.util, io, json, sys
+sys.dont_write_bytecode = True
+spec = importlib.util.spec_from_file_location("verify", sys.argv[1])
+verify = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(verify)
+verify.verifies = functools.lru_cache(verify.verifies)
+for file in open(sys.argv[2]).read().splitlines():
+    said, sys.argv = io.StringIO(), ["verify.py", file]
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        status = verify.main()
+    print(json.dumps([status, said.getvalue()]))
+"#;
+    let folder = Folder::new();
+    let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+    let output = Command::new("python3")
+        .args(["-c", EACH, SCRIPT])
+        .arg(folder.write("names", &names.join("\n")))
+        .output();
+    let output = output.expect("python3 is needed to run ops/verify.py");
+    assert!(output.status.success(), "{}", said(&output));
+    let answers = output.stdout.lines().map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    answers.map(|answer| (answer[0].as_i64(), answer[1].as_str().unwrap().to_owned())).collect()
+}
+
+/// As [`verify`], on files that are there.
+#[track_caller]
+pub(crate) fn verify_files(options: &[&str], files: &[&Path]) -> Output {
+    let ours = procura(&["verify"]).args(options).args(files).output().unwrap();
+    let theirs = Command::new("python3").arg(SCRIPT).args(options).args(files).output().unwrap();
+    let words = said(&theirs);
+    assert_eq!(ours.status.code(), theirs.status.code(), "procura: {}; ops/verify.py: {words}", said(&ours));
+    assert!(!words.trim().is_empty() && !words.contains("Traceback"), "{words}");
+    ours
 }
 
 /// `verify` must find that all holds.

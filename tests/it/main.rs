@@ -1,7 +1,7 @@
 //! Drives the built binary over HTTP, on both databases, as its callers would.
 //!
 //! One module a feature. [`server`] starts and kills the binary, [`client`] speaks to it, [`agent`] makes those that
-//! call, [`database`] says on which database, [`documents`] holds the mandates that most tests begin with. [`visitor`]
+//! call, [`witness`] is an outside witness of the log, [`database`] says on which database, [`documents`] holds the mandates that most tests begin with. [`visitor`]
 //! is a person at the pages, [`browser`] a real one.
 //!
 //! [`histories`] plays random events to the binary and holds its answers against the model of `tests/model`, which
@@ -21,6 +21,8 @@ mod approval;
 #[cfg(test)]
 mod attention;
 #[cfg(test)]
+mod backup;
+#[cfg(test)]
 mod browser;
 #[cfg(test)]
 mod call_log;
@@ -34,6 +36,10 @@ mod crash;
 mod credential;
 #[cfg(test)]
 mod database;
+#[cfg(test)]
+mod digest;
+#[cfg(test)]
+mod doctor;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
@@ -69,6 +75,8 @@ mod idempotency;
 #[cfg(test)]
 mod isolation;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod log;
@@ -93,7 +101,13 @@ mod preview;
 #[cfg(test)]
 mod process;
 #[cfg(test)]
+mod public_log;
+#[cfg(test)]
 mod reference;
+#[cfg(test)]
+mod replay;
+#[cfg(test)]
+mod restore;
 #[cfg(test)]
 mod scenarios;
 #[cfg(test)]
@@ -108,14 +122,22 @@ mod session;
 #[path = "../shell/mod.rs"]
 mod shell;
 #[cfg(test)]
+mod shown;
+#[cfg(test)]
 mod tamper;
 #[cfg(test)]
 mod tls;
+#[cfg(test)]
+mod verify_log;
 #[cfg(test)]
 mod visitor;
 #[cfg(test)]
 mod who;
 #[cfg(test)]
 mod wire;
+#[cfg(test)]
+mod witness;
+#[cfg(test)]
+mod witnesses;
 #[cfg(test)]
 mod writers;

@@ -2,12 +2,12 @@
 
 use crate::client::Reply;
 use crate::documents::ACTING_SCOPES;
-use crate::shell::act::{Heard, Said};
+use crate::shell::act::Heard;
 use crate::shell::call::{Answer, Call};
 use crate::shell::setting::{Setting, Terms, refund, refunds};
 use crate::shell::world::{Decision, DecisionKind, Entry, World};
 use procura::domain::{DecisionStatus, Duration, EffectStatus, Outcome, Timestamp};
-use procura::engine::step::{QueueUse, Word, Yes};
+use procura::engine::step::{QueueUse, Said, Word, Yes};
 use proptest::prelude::*;
 use proptest_state_machine::ReferenceStateMachine;
 use serde_json::{Value, json};

@@ -184,6 +184,11 @@ fn leaf(receipt: &Sealed) -> [u8; 32] {
     sha2::Sha256::new().chain_update([0]).chain_update(data).finalize().into()
 }
 
+/// A tile that is not where it was is made again from the leaves, which comes out the same.
+fn matters(column: &str) -> bool {
+    column == "hashes"
+}
+
 fn full_tiles_hold_the_leaves_they_cover(db: Db) {
     let server = Server::start(db);
     let member = server.member_with("m@example.test", &small_refunds());
@@ -201,6 +206,29 @@ fn full_tiles_hold_the_leaves_they_cover(db: Db) {
     let stored: Vec<u8> = tiles.into_iter().flat_map(|tile| tile.hashes).collect();
     assert!(leaves == stored, "the tiles hold something else than the leaves");
 
+    // A changed tile leads early receipts elsewhere; both verifiers say so.
+    let early_id = receipts[0]["id"].as_str().unwrap();
+    let again = || member.get(&format!("/v1/receipts/{early_id}"));
+    check_verifies(&lines([&again().expect(200)]));
+    connection.execute("CREATE TABLE kept_tiles AS SELECT * FROM tiles");
+    for (column, value) in [
+        ("hashes", "(SELECT hashes FROM kept_tiles WHERE level = 0 AND tile = 1)"),
+        ("tile", "7"),
+        ("level", "2"),
+        ("tenant", "'quay'"),
+    ] {
+        connection.execute(&format!("UPDATE tiles SET {column} = {value} WHERE level = 0 AND tile = 0"));
+        let reply = again();
+        let passes = reply.status == 200 && verify(&Folder::new(), &reply.text).status.success();
+        assert!(
+            !passes || !matters(column),
+            "{column} of a tile was changed and nobody noticed: {}",
+            reply.text
+        );
+        connection.execute("DELETE FROM tiles");
+        connection.execute("INSERT INTO tiles SELECT * FROM kept_tiles");
+    }
+
     // What the tiles serve: paths through a tree that has grown.
     let place = |receipt: &Value| receipt["merkle"]["index"].as_u64().unwrap();
     let early = receipts.iter().min_by_key(|receipt| place(receipt)).unwrap();
@@ -211,4 +239,66 @@ fn full_tiles_hold_the_leaves_they_cover(db: Db) {
         .collect();
     assert!(fresh.iter().all(|one| one["receipt"]["merkle"]["size"].as_u64() > Some(540)), "{fresh:?}");
     check_verifies(&lines(fresh.iter().chain([early, later])));
+}
+
+/// What else the log rests on: its name, its key and the state of its head. Each with a value that its type takes.
+const FOUNDATIONS: [(&str, &str, &str); 11] = [
+    ("tenants", "slug", "'quay'"),
+    ("tenants", "origin", "'elsewhere/log/harbour'"),
+    ("keys", "tenant", "'quay'"),
+    ("keys", "id", "'key_00000000000000000000000001'"),
+    ("keys", "purpose", "'token'"),
+    ("keys", "public", "(SELECT hash FROM receipts WHERE log_index = 0)"),
+    ("keys", "wrapped", "(SELECT hash FROM receipts WHERE log_index = 0)"),
+    ("heads", "tenant", "'quay'"),
+    ("heads", "size", "size + 1"),
+    ("heads", "frontier", "(SELECT hash FROM receipts WHERE log_index = 0)"),
+    ("heads", "checkpoint", "REPLACE(checkpoint, '/log/', '/hog/')"),
+];
+
+/// What says nothing about what was recorded: the name of the chain that the service goes on with, when keys and tenants
+/// were made or retired, zones, addresses, clocks.
+const SAYS_NOTHING: [&str; 8] = [
+    "tenants.id",
+    "tenants.zone",
+    "tenants.issuer",
+    "tenants.created_at",
+    "keys.created_at",
+    "keys.retired_at",
+    "heads.last_at",
+    "heads.authority_epoch",
+];
+
+#[test]
+fn each_changed_column_of_what_the_log_rests_on_is_named() {
+    let mut server = Server::start(Db::Sqlite);
+    let (_, agent, _) = answered(&server);
+    assert!(server.terminate().success());
+    let mut connection = server.database().connect();
+    let mut columns = BTreeSet::new();
+    for table in ["tenants", "keys", "heads"] {
+        let names = connection.texts(&format!("SELECT name AS text FROM pragma_table_info('{table}')"));
+        columns.extend(names.into_iter().map(|name| format!("{table}.{name}")));
+        connection.execute(&format!("CREATE TABLE kept_{table} AS SELECT * FROM {table}"));
+    }
+    let changed = FOUNDATIONS.iter().map(|(table, column, _)| format!("{table}.{column}"));
+    let all: BTreeSet<_> = changed.chain(SAYS_NOTHING.iter().map(ToString::to_string)).collect();
+    assert_eq!(columns, all, "each column is changed, or says nothing about what was recorded");
+    connection.execute("PRAGMA foreign_keys = OFF");
+    connection.execute("CREATE TABLE kept_receipts AS SELECT * FROM receipts");
+    let mut passed = Vec::new();
+    for (table, column, value) in [("tenants", "zone", "zone")].into_iter().chain(FOUNDATIONS) {
+        let of_log = if table == "keys" { " WHERE purpose = 'log'" } else { "" };
+        connection.execute(&format!("UPDATE {table} SET {column} = {value}{of_log}"));
+        match complaint(&server, &agent.credential) {
+            None => passed.push(format!("{table}.{column}")),
+            Some(words) => assert!(!words.contains("panicked"), "{table}.{column}: {words}"),
+        }
+        // An export is recorded: what it added goes with what was changed.
+        for table in ["receipts", "heads", "keys", "tenants"] {
+            connection.execute(&format!("DELETE FROM {table}"));
+            connection.execute(&format!("INSERT INTO {table} SELECT * FROM kept_{table}"));
+        }
+    }
+    assert_eq!(passed, ["tenants.zone"], "what was not changed passes, and nothing else");
 }

@@ -2,12 +2,11 @@
 
 use crate::mutant::Mutant;
 use crate::promise::promises;
-use crate::shell::act::Said;
 use crate::shell::call::{Answer, Call};
 use crate::shell::setting::Setting;
 use crate::shell::world::{DecisionKind, Row, World};
 use procura::domain::{DecisionStatus, Duration, EffectStatus, Outcome, Timestamp};
-use procura::engine::step::{Asked, QueueUse, Word, Yes};
+use procura::engine::step::{Asked, QueueUse, Said, Word, Yes};
 use stateright::{Model, Property};
 
 /// The leap that time may take: past every decision, approval, report and day.
@@ -38,8 +37,19 @@ pub(crate) struct Bounds {
     pub(crate) leaps: bool,
     /// Whether the credential is revoked.
     pub(crate) revoked: bool,
-    /// Whether anybody says how effects ended.
-    pub(crate) reports: bool,
+    /// Who says how effects ended.
+    pub(crate) reports: Reports,
+}
+
+/// Who says how effects ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reports {
+    /// Nobody.
+    None,
+    /// Their agent, and a person of what nobody knows.
+    Agent,
+    /// An enforcement point too, of what was reported on before.
+    AgentThenPoint,
 }
 
 /// Everything at one instant.
@@ -172,17 +182,22 @@ impl Service {
         }
     }
 
-    fn effect_steps(state: &State, steps: &mut Vec<Step>) {
+    fn effect_steps(state: &State, points: bool, steps: &mut Vec<Step>) {
         use EffectStatus::{Claimed, Done, Failed, Unknown};
         for (effect, row) in state.world.effects.iter().enumerate() {
             let (word, endings): (Word, &[EffectStatus]) = match row.status {
                 Claimed => (Word::Agent, &[Done, Failed, Unknown]),
                 Unknown => (Word::Person, &[Done, Failed]),
-                Done | Failed => continue,
+                Done | Failed => (Word::Agent, &[]),
             };
-            steps.extend(
-                endings.iter().map(|status| Step::Report { effect, said: Said { word, status: *status } }),
-            );
+            let mut report = |word, status| steps.push(Step::Report { effect, said: Said { word, status } });
+            for status in endings {
+                report(word, *status);
+            }
+            if points && row.status != Claimed {
+                report(Word::EnforcementPoint, Done);
+                report(Word::EnforcementPoint, Failed);
+            }
             if row.status == Claimed && state.world.now >= row.report_by {
                 steps.push(Step::Overdue(effect));
             }
@@ -370,8 +385,10 @@ impl Model for Service {
             steps.push(Step::Revoke);
         }
         self.people_steps(state, steps);
-        if self.course(state).bounds.reports {
-            Self::effect_steps(state, steps);
+        match self.course(state).bounds.reports {
+            Reports::None => {}
+            Reports::Agent => Self::effect_steps(state, false, steps),
+            Reports::AgentThenPoint => Self::effect_steps(state, true, steps),
         }
         self.time_steps(state, steps);
         let in_flight = |phase: &Phase| matches!(phase, Phase::Waiting { .. } | Phase::Recorded(_));

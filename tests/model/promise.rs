@@ -5,11 +5,12 @@ use crate::shell::setting::Setting;
 use crate::shell::world::{Decision, Entry, World};
 use procura::domain::{DecisionStatus, EffectStatus, Outcome};
 use procura::engine::Change;
+use procura::engine::step::Word;
 use stateright::Property;
 
 /// No allow is recorded after a narrowing under the version before it, and no answer after a revocation.
 pub(crate) const NARROWING: &str = "what was narrowed or revoked lets nothing through any more";
-/// What was allowed in one day, and did not fail, is within every limit.
+/// What was allowed in one day, and was never said to have failed, is within every limit.
 pub(crate) const LIMIT: &str = "what may have happened is within every limit";
 /// A yes and a no never both stand.
 pub(crate) const ONE_OUTCOME: &str = "a decision has one outcome";
@@ -23,6 +24,8 @@ pub(crate) const YES: &str = "what is refused gets no yes";
 pub(crate) const EFFECT: &str = "an effect has an earlier recorded allow";
 /// One key lets one effect happen.
 pub(crate) const ONE_EFFECT: &str = "a key lets one effect happen";
+/// What two tell differently a person ends.
+pub(crate) const DISPUTE: &str = "an ending that was contradicted is ended by a person alone";
 /// What a client was told is in the log.
 pub(crate) const RECORD: &str = "no answer is seen before its record";
 /// Only what failed gives back what it took.
@@ -43,6 +46,7 @@ pub(crate) fn promises() -> Vec<Property<Service>> {
         Property::always(YES, |_, state: &State| !state.yes_to_refused),
         Property::always(EFFECT, |_, state: &State| effects_were_allowed(&state.world)),
         Property::always(ONE_EFFECT, |_, state: &State| keys_have_one_effect(&state.world)),
+        Property::always(DISPUTE, |_, state: &State| disputes_wait_for_a_person(&state.world)),
         Property::always(RECORD, |_, state: &State| answers_are_recorded(state)),
         Property::always(RESERVATION, |_, state: &State| reservations_are_held(&state.world)),
         Property::sometimes("a yes of two people is used", |_, state: &State| {
@@ -64,6 +68,13 @@ pub(crate) fn promises() -> Vec<Property<Service>> {
         Property::sometimes("a person ends what nobody knew", |_, state: &State| {
             let resolved = |row: &Decision| row.status == DecisionStatus::Resolved;
             state.world.decisions.iter().any(resolved)
+        }),
+        Property::sometimes("what failed is held again", |_, state: &State| {
+            let world = &state.world;
+            (0..world.effects.len()).any(|effect| {
+                let endings: Vec<_> = endings(world, effect).map(|(status, _)| status).collect();
+                endings == [EffectStatus::Failed, EffectStatus::Unknown]
+            })
         }),
     ]
 }
@@ -108,9 +119,44 @@ fn narrowing_holds(world: &World) -> bool {
 /// Whether the effect of the allow at `first` had come to a known ending before `place`.
 fn has_ended(world: &World, first: usize, place: usize) -> bool {
     let of_first = |effect: usize| world.effects[effect].place == first;
-    world.log[..place].iter().any(|entry| {
-        matches!(entry, Entry::Ended { effect, status: EffectStatus::Done | EffectStatus::Failed }
-            if of_first(*effect))
+    let last = world.log[..place].iter().rev().find_map(|entry| match entry {
+        Entry::Ended { effect, status, .. } if of_first(*effect) => Some(*status),
+        Entry::Ended { .. }
+        | Entry::Put { .. }
+        | Entry::Answered { .. }
+        | Entry::Replayed { .. }
+        | Entry::Yes { .. }
+        | Entry::No { .. }
+        | Entry::Over { .. }
+        | Entry::Revoked => None,
+    });
+    last.is_some_and(EffectStatus::has_ended)
+}
+
+/// What was said of one effect, in order, and by whom.
+fn endings(world: &World, of: usize) -> impl Iterator<Item = (EffectStatus, Word)> {
+    world.log.iter().filter_map(move |entry| match entry {
+        Entry::Ended { effect, status, word } if *effect == of => Some((*status, *word)),
+        Entry::Ended { .. }
+        | Entry::Put { .. }
+        | Entry::Answered { .. }
+        | Entry::Replayed { .. }
+        | Entry::Yes { .. }
+        | Entry::No { .. }
+        | Entry::Over { .. }
+        | Entry::Revoked => None,
+    })
+}
+
+fn disputes_wait_for_a_person(world: &World) -> bool {
+    (0..world.effects.len()).all(|effect| {
+        let told: Vec<_> = endings(world, effect).collect();
+        told.windows(2).enumerate().all(|(at, pair)| match pair[0].0.has_ended() {
+            // Who ended it last is contradicted by nobody but a point that speaks against the agent.
+            true => pair[1] == (EffectStatus::Unknown, Word::EnforcementPoint) && pair[0].1 == Word::Agent,
+            false if at > 0 && told[at - 1].0.has_ended() => pair[1].1 == Word::Person,
+            false => true,
+        })
     })
 }
 
@@ -120,10 +166,13 @@ fn limits_hold(service: &Service, state: &State) -> bool {
     // Between the two instants of a course lies more than a day.
     world.effects.iter().map(|effect| effect.claimed_at).all(|day| {
         let (mut ever, mut unasked) = (0, 0);
-        for effect in world.effects.iter().filter(|effect| effect.claimed_at == day) {
-            if effect.status == EffectStatus::Failed {
+        for (place, effect) in world.effects.iter().enumerate().filter(|(_, effect)| effect.claimed_at == day)
+        {
+            // Others were let in at its place, also where it turns out to have happened.
+            if endings(world, place).any(|(status, _)| status == EffectStatus::Failed) {
                 continue;
             }
+
             let amount = amount(setting, effect.body);
             ever += amount;
             if matches!(world.log[effect.place], Entry::Answered { uses: None, .. }) {
@@ -213,7 +262,14 @@ fn yeses_are_to_what_was_shown(world: &World) -> bool {
         let Entry::Answered { uses: Some(used), grounds, .. } = entry else { return true };
         let said = world.log[..place].iter().rev().find_map(|entry| match entry {
             Entry::Yes { decision, completes: true, shown, .. } if decision == used => Some(shown),
-            _ => None,
+            Entry::Yes { .. }
+            | Entry::Put { .. }
+            | Entry::Answered { .. }
+            | Entry::Replayed { .. }
+            | Entry::No { .. }
+            | Entry::Over { .. }
+            | Entry::Ended { .. }
+            | Entry::Revoked => None,
         });
         said.is_some_and(|shown| shown.cover(grounds))
     })

@@ -1,6 +1,6 @@
 //! The courses that are tried, and what each mechanism is good for.
 
-use crate::course::{Bounds, Course, Service, Step};
+use crate::course::{Bounds, Course, Reports, Service, Step};
 use crate::mutant::Mutant;
 use crate::promise::{LIMIT, NARROWING, ONE_OUTCOME, RECORD, YES};
 use crate::shell::setting::{Setting, Terms, refund, refunds};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const FEWEST_STATES: usize = 500_000;
 
 /// As much as each mechanism needs to show what it is for.
-const SMALL: Bounds = Bounds { sends: 3, crashes: 1, leaps: true, revoked: false, reports: true };
+const SMALL: Bounds = Bounds { sends: 3, crashes: 1, leaps: true, revoked: false, reports: Reports::Agent };
 
 /// Refunds up to a ceiling and 150 EUR a day; beyond that, two people are asked.
 fn mandate(ceiling: &str, further: &[Value]) -> Value {
@@ -75,10 +75,17 @@ fn every_order_of_events_keeps_every_promise() {
     let since = Instant::now();
     let courses = vec![
         // Every disturbance, with few calls; and every call, with few disturbances.
-        one_key(Bounds { sends: 2, crashes: 2, leaps: true, revoked: false, reports: true }),
-        a_yes(Bounds { sends: 2, crashes: 2, leaps: true, revoked: false, reports: true }),
-        one_key(Bounds { sends: 3, crashes: 0, leaps: false, revoked: false, reports: false }),
-        a_key_reused(Bounds { sends: 2, crashes: 1, leaps: false, revoked: true, reports: false }),
+        one_key(Bounds { sends: 2, crashes: 2, leaps: true, revoked: false, reports: Reports::Agent }),
+        one_key(Bounds {
+            sends: 2,
+            crashes: 0,
+            leaps: false,
+            revoked: false,
+            reports: Reports::AgentThenPoint,
+        }),
+        a_yes(Bounds { sends: 2, crashes: 2, leaps: true, revoked: false, reports: Reports::Agent }),
+        one_key(Bounds { sends: 3, crashes: 0, leaps: false, revoked: false, reports: Reports::None }),
+        a_key_reused(Bounds { sends: 2, crashes: 1, leaps: false, revoked: true, reports: Reports::None }),
     ];
     let service = Service { courses, mutant: None };
     let checker = service.checker().threads(2).spawn_dfs().join();

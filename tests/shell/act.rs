@@ -3,7 +3,7 @@
 use super::setting::Setting;
 use super::world::{Decision, DecisionKind, Entry, World};
 use procura::domain::{DecisionStatus, Duration, EffectStatus};
-use procura::engine::step::{self, AfterChange, Asked, Word, Yes};
+use procura::engine::step::{self, AfterChange, Asked, Said, Word, Yes};
 use procura::engine::{Change, OutcomeFrom, Verdict, compare};
 use std::sync::Arc;
 
@@ -19,15 +19,6 @@ pub(crate) enum Heard {
     Before,
     /// It comes too late, or contradicts.
     Conflict,
-}
-
-/// Whose word a report is, and what it says.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Said {
-    /// Whose.
-    pub(crate) word: Word,
-    /// What.
-    pub(crate) status: EffectStatus,
 }
 
 impl Setting {
@@ -110,24 +101,28 @@ impl Setting {
     /// What somebody says of an effect.
     pub(crate) fn report(&self, world: &mut World, effect: usize, said: Said) -> Heard {
         let row = &world.effects[effect];
-        if said.word == Word::Agent && row.said == Some(said.status) {
+        if row.said == Some(said) {
             return Heard::Before;
         }
         let attested = match self.bodies[row.body].effect {
             Some(OutcomeFrom::Attested) => true,
             Some(OutcomeFrom::Agent) | None => false,
         };
-        let Some(status) = step::report(row.status, said.status, attested, said.word) else {
+        let Some(status) = step::report(row.status, said.status, attested, said.word, row.said) else {
             return Heard::Conflict;
         };
-        let place = row.place;
+        let (place, from) = (row.place, row.status);
         let row = &mut world.effects[effect];
         row.status = status;
-        // Only the agent's own words may be repeated, and only as long as nobody said anything after them.
-        row.said = (said.word == Word::Agent).then_some(said.status);
-        world.log.push(Entry::Ended { effect, status });
-        if step::releases(status) {
-            world.release(place);
+        row.said = match said.word {
+            Word::Agent | Word::EnforcementPoint | Word::Person => Some(said),
+            Word::Nobody => None,
+        };
+        world.log.push(Entry::Ended { effect, status, word: said.word });
+        if step::takes_again(from, status) {
+            world.set_released(place, false);
+        } else if step::releases(status) {
+            world.set_released(place, true);
         }
         match status {
             EffectStatus::Unknown => {
@@ -135,13 +130,18 @@ impl Setting {
                 let opened = Decision::open(DecisionKind::Effect(effect), version, now, UNKNOWN_LIFETIME);
                 world.decisions.push(opened);
             }
-            EffectStatus::Done | EffectStatus::Failed if said.word == Word::Person => {
-                let about = |row: &&mut Decision| row.kind == DecisionKind::Effect(effect);
+            EffectStatus::Done | EffectStatus::Failed => {
+                let about = |row: &&mut Decision| {
+                    row.kind == DecisionKind::Effect(effect) && row.status == DecisionStatus::Open
+                };
                 for row in world.decisions.iter_mut().filter(about) {
-                    row.status = DecisionStatus::Resolved;
+                    row.status = match said.word {
+                        Word::Person => DecisionStatus::Resolved,
+                        Word::Agent | Word::EnforcementPoint | Word::Nobody => DecisionStatus::Withdrawn,
+                    };
                 }
             }
-            EffectStatus::Claimed | EffectStatus::Done | EffectStatus::Failed => {}
+            EffectStatus::Claimed => {}
         }
         Heard::Taken
     }

@@ -1,7 +1,7 @@
 //! The rows of one tenant, and the log in the order of its commits.
 
 use procura::domain::{DecisionStatus, EffectStatus, Outcome, Timestamp};
-use procura::engine::step::{Asked, First, Given, Versions};
+use procura::engine::step::{Asked, First, Given, Said, Versions, Word};
 use procura::engine::{Book, BookUse, Change, Grounds};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub(crate) enum Entry {
     /// A decision ended without a person.
     Over { decision: usize, status: DecisionStatus },
     /// An effect came to an ending.
-    Ended { effect: usize, status: EffectStatus },
+    Ended { effect: usize, status: EffectStatus, word: Word },
     /// The credential was revoked.
     Revoked,
 }
@@ -112,8 +112,8 @@ pub(crate) struct Effect {
     pub(crate) body: usize,
     pub(crate) key: Option<usize>,
     pub(crate) status: EffectStatus,
-    /// What was said of it, so that the same may be said again.
-    pub(crate) said: Option<EffectStatus>,
+    /// What was said of it last, so that the same may be said again.
+    pub(crate) said: Option<Said>,
     pub(crate) place: usize,
     pub(crate) claimed_at: Timestamp,
     pub(crate) report_by: Timestamp,
@@ -204,10 +204,10 @@ impl World {
         }
     }
 
-    /// Gives back what a call took from the books.
-    pub(super) fn release(&mut self, place: usize) {
+    /// Gives back what a call took from the books, or takes it again.
+    pub(super) fn set_released(&mut self, place: usize, released: bool) {
         for row in self.books.iter_mut().filter(|row| row.place == place) {
-            row.released = true;
+            row.released = released;
         }
     }
 }

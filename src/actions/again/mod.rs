@@ -10,8 +10,8 @@ use super::request;
 use crate::domain::{AgentId, Country, CredentialId, Malformed, Outcome, PrincipalId, Timestamp};
 use crate::engine::step::{self, Load, QueueUse, Same, Settled};
 use crate::engine::{
-    self, Action, BookUse, CredentialClauses, CredentialTerms, ENGINE_VERSION, Explanation, MandateDocument,
-    PolicyDocument, Shown, Used, Verdict,
+    self, Action, BookUse, CatalogueEntry, CredentialClauses, CredentialTerms, ENGINE_VERSION, Explanation,
+    MandateDocument, PolicyDocument, Shown, Used, Verdict,
 };
 use crate::evidence::receipt::Kind;
 use crate::storage::receipt::StoredReceipt;
@@ -124,31 +124,15 @@ impl Again {
         Ok(redecided(&settled, &case.recorded))
     }
 
-    /// The same, and why.
-    pub fn explain(
+    /// Everything that decided the call, read and not yet decided on.
+    ///
+    /// # Errors
+    /// [`NotAgain`] where there is not enough to decide it by.
+    pub fn rebuild(
         &mut self,
         connection: &mut AnyConnection,
         stored: &StoredReceipt,
-    ) -> Result<Explained, NotAgain> {
-        let case = self.rebuild(connection, stored)?;
-        let mut explained = None;
-        let settled = case.decide(|standing, action, at| {
-            let explanation = engine::explain(standing, action, at);
-            let verdict = explanation.verdict.clone();
-            explained = Some(explanation);
-            verdict
-        });
-        let redecided = redecided(&settled, &case.recorded);
-        let explanation = explained.ok_or_else(|| {
-            // The catalogue took these arguments when the call was answered.
-            let why = settled.as_ref().err().map(ToString::to_string).unwrap_or_default();
-            Undecidable::Incomplete(format!("the catalogue it names does not accept its arguments: {why}"))
-        })?;
-        Ok(Explained { redecided, explanation, settled: settled.ok() })
-    }
-
-    /// Everything that decided the call.
-    fn rebuild(&mut self, connection: &mut AnyConnection, stored: &StoredReceipt) -> Result<Case, NotAgain> {
+    ) -> Result<Case, NotAgain> {
         let body = &stored.body;
         if body.kind != Kind::GateEvaluate {
             return Err(Undecidable::NotACall(body.kind).into());
@@ -164,14 +148,12 @@ impl Again {
         let unnamed = |what: &str| Undecidable::Incomplete(format!("it names no {what}"));
         let catalogue = version(body.catalogue_version, "catalogue")?;
         let entry = self.documents.entry(connection, &described.intent, catalogue)?;
-        let action = request::action(entry.as_deref(), described, recorded.enforcement_point);
         let policy = self.documents.policy(connection, version(body.policy_version, "policy")?)?;
-        let action = engine::check_labels(&policy, described).and(action);
         let principal = body.principal.ok_or_else(|| unnamed("principal"))?;
         let mandate = version(body.mandate_version, "mandate")?;
         let line = self.documents.line(connection, body.credential.ok_or_else(|| unnamed("credential"))?)?;
         Ok(Case {
-            action,
+            entry,
             at: body.at,
             principal,
             agent: body.agent.ok_or_else(|| unnamed("agent"))?,
@@ -186,9 +168,9 @@ impl Again {
 }
 
 /// A recorded call with everything that decided it.
-struct Case {
-    /// Malformed where the catalogue of then does not accept the arguments, which no recorded call is.
-    action: Result<Action, Malformed>,
+#[derive(Debug)]
+pub struct Case {
+    entry: Option<Arc<CatalogueEntry>>,
     at: Timestamp,
     principal: PrincipalId,
     agent: AgentId,
@@ -201,12 +183,36 @@ struct Case {
 }
 
 impl Case {
+    /// What the call comes to, and why.
+    ///
+    /// # Errors
+    /// The catalogue that its receipt names does not take its arguments.
+    pub fn explain(&self) -> Result<Explained, Undecidable> {
+        let mut explained = None;
+        let settled = self.decide(|standing, action, at| {
+            let explanation = engine::explain(standing, action, at);
+            let verdict = explanation.verdict.clone();
+            explained = Some(explanation);
+            verdict
+        });
+        let redecided = redecided(&settled, &self.recorded);
+        let explanation = explained.ok_or_else(|| {
+            // The catalogue took these arguments when the call was answered.
+            let why = settled.as_ref().err().map(ToString::to_string).unwrap_or_default();
+            Undecidable::Incomplete(format!("the catalogue it names does not accept its arguments: {why}"))
+        })?;
+        Ok(Explained { redecided, explanation, settled: settled.ok() })
+    }
+
     /// Decides with `verdict`, and settles as the gate does.
     fn decide(
         &self,
         verdict: impl FnOnce(&engine::Standing<'_>, &Action, Timestamp) -> Result<Verdict, Malformed>,
     ) -> Result<Settled<()>, Malformed> {
-        let action = self.action.as_ref().map_err(Clone::clone)?;
+        let described = &self.recorded.described;
+        engine::check_labels(&self.policy, described)?;
+        // Malformed where the catalogue of then does not accept the arguments, which no recorded call is.
+        let action = &request::action(self.entry.as_deref(), described, self.recorded.enforcement_point)?;
         let verdict = self.standing(action, |standing| verdict(standing, action, self.at))?;
         Ok(self.settle(verdict))
     }

@@ -82,10 +82,16 @@ pub(super) fn says(stored: &StoredReceipt, names: &mut Names<'_>) -> Result<Stri
         Kind::DecisionExpire => format!("was not answered in time: decision {decision}, {reason}"),
         Kind::DecisionRenew => format!("had decision {decision} put anew: {reason}"),
         Kind::DecisionWithdraw => format!("had decision {decision} taken back: {reason}"),
-        Kind::DecisionResolve => format!("said of effect {}: {}", said(&input, "effect"), said(&input, "status")),
+        Kind::DecisionResolve => {
+            format!("said of effect {}: {}", said(&input, "effect"), said(&input, "status"))
+        }
         Kind::EffectOutcome => of_effect(&input, &output),
         Kind::AccessMinute => "was listed with a minute of calls".into(),
         Kind::LogGap => "could not record calls for a while".into(),
+        Kind::LogRestore => "was restored from a backup".into(),
+        Kind::KeyRotate => {
+            format!("put another {} key in the place of {}", said(&input, "purpose"), said(&input, "retired"))
+        }
         Kind::Export => "took an export".into(),
         Kind::TenantSetup => "was set up, with a first operator and an empty policy".into(),
     })

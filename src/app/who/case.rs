@@ -198,6 +198,8 @@ impl Gathering<'_> {
             | Kind::EnforcementPointRevoke
             | Kind::AccessMinute
             | Kind::LogGap
+            | Kind::LogRestore
+            | Kind::KeyRotate
             | Kind::Export
             | Kind::TenantSetup => None,
         };

@@ -34,13 +34,13 @@ impl Sought {
     /// Reads a `q`: text, or a request's body or a receipt as JSON.
     ///
     /// # Errors
-    /// Where it is empty, too long, or begins as JSON and is neither a request nor a receipt; at `/q`.
+    /// Where it is empty, too long, or begins as JSON and is neither a request nor a receipt.
     pub fn read(q: &Value) -> Result<Self, Malformed> {
         match q {
             Value::String(text) => Self::read_text(text),
             Value::Object(members) => Self::read_document(members),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
-                Err(Malformed::at("/q", "text is expected, or a request's body: an id, a hash, a reference"))
+                Err(Malformed::whole("text is expected, or a request's body: an id, a hash, a reference"))
             }
         }
     }
@@ -52,20 +52,18 @@ impl Sought {
     pub fn read_text(text: &str) -> Result<Self, Malformed> {
         let text = text.trim();
         if text.starts_with('{') {
-            let value = json::parse_within(text.as_bytes(), json::LARGEST_DOCUMENT_BYTES, DEEPEST)
-                .map_err(|malformed| malformed.under("/q"))?;
+            let value = json::parse_within(text.as_bytes(), json::LARGEST_DOCUMENT_BYTES, DEEPEST)?;
             return Self::read(&value);
         }
         if text.is_empty() {
-            return Err(Malformed::at(
-                "/q",
+            return Err(Malformed::whole(
                 "it is empty: an id, a hash, a reference or a request's body is expected",
             ));
         }
         if text.len() > LONGEST_TEXT {
             let detail =
                 format!("{} bytes, {LONGEST_TEXT} are allowed of a text that is no JSON", text.len());
-            return Err(Malformed::at("/q", detail));
+            return Err(Malformed::whole(detail));
         }
         Ok(Self::id(text)
             .or_else(|| hash(text).map(Self::Hash))
@@ -91,8 +89,7 @@ impl Sought {
         let mut members = members.clone();
         // It says who asks, not for what.
         members.remove("subject_token");
-        let described =
-            read_attested_request(&Value::Object(members)).map_err(|malformed| malformed.under("/q"))?;
+        let described = read_attested_request(&Value::Object(members))?;
         Ok(Self::Request(Box::new(described)))
     }
 
@@ -166,7 +163,7 @@ mod tests {
             (json!(7), "text is expected"),
             (json!("{\"intent\": "), "not JSON"),
             (json!("{\"intent\":\"a.b\",\"intent\":\"a.c\"}"), "stands twice"),
-            (json!({"amount": {}}), "/q"),
+            (json!({"amount": {}}), "intent"),
             (json!("x".repeat(LONGEST_TEXT + 1)), "are allowed"),
         ] {
             let error = Sought::read(&q).unwrap_err().to_string();

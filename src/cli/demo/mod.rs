@@ -1,6 +1,5 @@
 //! `procura demo`: a sample club on a server of its own, and a tour through what its agents may and may not do.
 
-mod client;
 mod club;
 mod teller;
 mod tour;
@@ -143,15 +142,7 @@ struct Server {
 
 impl Server {
     fn start(listen: SocketAddr, place: &Place) -> Result<Self, Failure> {
-        let settings = Settings {
-            listen,
-            data_dir: place.data_dir.clone(),
-            database: place.database.clone(),
-            public_url: None,
-            mail: None,
-            mail_from: String::new(),
-            bench_bare: false,
-        };
+        let settings = Settings::plain(listen, place.data_dir.clone(), place.database.clone());
         let (sender, started) = mpsc::channel();
         let thread = Builder::new()
             .name("server".into())

@@ -64,6 +64,7 @@ fn scalars() -> Vec<Value> {
         json!(2),
         json!("2"),
         json!("1.50"),
+        json!("true"),
         json!("xx"),
         json!("xy"),
         json!("ann@x.a.example"),
@@ -151,7 +152,7 @@ fn value(dice: &mut Dice, depth: u8) -> Value {
     match dice.below(if depth > 0 { 8 } else { 6 }) {
         0..=3 => dice.pick(&scalars()),
         4 => dice.pick(&texts),
-        5 => dice.pick(&[json!(null), json!({}), json!({"n": 1}), json!([]), json!(3)]),
+        5 => dice.pick(&[json!(null), json!({}), json!({"n": 1}), json!([]), json!(3), json!("1 000")]),
         _ => (0..dice.below(3)).map(|_| value(dice, depth - 1)).collect(),
     }
 }

@@ -61,7 +61,8 @@ fn an_amount_has_a_floor() {
             false,
             "below the floor: 9.99 EUR asked, at least 10.00 EUR allowed",
         ),
-        (floor(), amount("10", "USD"), Value::Null, false, "in another currency: USD asked, EUR allowed"),
+        // What is there and cannot be compared is not missing: a refusal acts on it.
+        (floor(), amount("10", "USD"), Value::Null, true, "in another currency: USD asked, EUR allowed"),
         (floor(), json!({}), Value::Null, false, "no amount is given, at least 10.00 EUR allowed"),
     ]);
 }
@@ -168,9 +169,13 @@ fn an_argument_passes_its_tests() {
             true,
             "the argument `/order/total` is too low: 0.5 asked, at least 1 allowed",
         ),
-        (at(json!({"at_most": "100"})), given(json!("a hundred")), Value::Null, false, &outside("at_most")),
+        (at(json!({"at_most": "100"})), given(json!("a hundred")), Value::Null, true, &outside("at_most")),
+        (at(json!({"at_least": "1000"})), given(json!("1 000")), Value::Null, true, &outside("at_least")),
+        (at(json!({"at_least": 1})), given(json!({"value": 0})), Value::Null, true, &outside("at_least")),
         (at(json!({"equals": 1})), given(json!(1.0)), Value::Null, true, ""),
-        (at(json!({"equals": 1})), given(json!("1")), Value::Null, false, &outside("equals")),
+        (at(json!({"equals": 1})), given(json!("1")), Value::Null, true, &outside("equals")),
+        (at(json!({"equals": 1})), given(json!("2")), Value::Null, false, &outside("equals")),
+        (at(json!({"not_in": ["a"]})), given(json!({"b": "a"})), Value::Null, true, &outside("not_in")),
         (at(json!({"in": ["a", "b"]})), given(json!(["a", "b"])), Value::Null, true, ""),
         (at(json!({"in": ["a", "b"]})), given(json!(["a", "c"])), Value::Null, true, &outside("in")),
         (at(json!({"in": ["a", "b"]})), given(json!([])), Value::Null, false, &outside("in")),
@@ -213,7 +218,7 @@ fn an_argument_passes_its_tests() {
             true,
             &outside("each"),
         ),
-        (at(json!({"each": {"at_most": 5}})), given(json!(5)), Value::Null, false, &outside("each")),
+        (at(json!({"each": {"at_most": 5}})), given(json!(5)), Value::Null, true, &outside("each")),
         (at(json!({"exists": false})), given(Value::Null), Value::Null, true, ""),
         (
             at(json!({"exists": false})),
@@ -358,7 +363,8 @@ fn labels_have_the_order_that_the_policy_declares() {
             false,
             "the label `audience` is too low: internal given, at least customer allowed",
         ),
-        (most("friends"), given("internal"), Value::Null, false, undeclared),
+        (most("friends"), given("internal"), Value::Null, true, undeclared),
+        (most("friends"), json!({}), Value::Null, false, undeclared),
         (most("customer"), json!({}), Value::Null, false, "the label `audience` is not given"),
     ]);
     let policy = policy(json!({"labels": {"audience": ["internal", "customer", "public"]}}));

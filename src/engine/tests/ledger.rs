@@ -36,6 +36,16 @@ fn a_window_counts_what_was_taken_in_it_and_not_given_back() {
     ledger.release(2);
     ledger.release(9);
     assert_eq!(used(&ledger, None), 50, "what was given back is not given back again");
+    let taken = [Reservation { book: own.clone(), amount: 80 }];
+    ledger.take(principal(1), &taken, 4, hour(4));
+    ledger.take_again(2);
+    ledger.take_again(2);
+    ledger.take_again(9);
+    assert_eq!(
+        [None, Some(1), Some(2), Some(3), Some(4)].map(|since| used(&ledger, since)),
+        [150, 150, 140, 120, 80],
+        "what is taken again counts in its own time, and once"
+    );
 }
 
 #[test]

@@ -95,34 +95,49 @@ fn value_passes(test: &str, bound: &Value, value: Option<&Value>, each: bool) ->
     }
     let Some(value) = value else { return false };
     if test == "each" {
-        let items = value.as_array();
-        return items.is_some_and(|items| {
-            let passes = |item| all_pass(bound, Some(item), each);
-            if each { !items.is_empty() && items.iter().all(passes) } else { items.iter().any(passes) }
-        });
+        let passes = |item| all_pass(bound, Some(item), each);
+        return match value.as_array() {
+            Some(items) if each => !items.is_empty() && items.iter().all(passes),
+            Some(items) => items.iter().any(passes),
+            None => !each && passes(value),
+        };
     }
-    let passes = |value: &&Value| {
-        if value.is_null() || value.is_object() {
-            return false;
+    // Yes, no, or nobody can tell: that counts for a refusal and not for an allowance.
+    let found = |value: &&Value| {
+        if value.is_object() {
+            return None;
         }
-        let listed = || bound.as_array().unwrap().iter().any(|entry| same(entry, value));
+        let twins = |entry: &Value| spelt(entry) == spelt(value) && entry.is_string() != value.is_string();
+        let written = value.as_str();
         match test {
-            "equals" => same(bound, value),
-            "in" => listed(),
-            "not_in" => !listed(),
-            "at_most" => number(value).is_some_and(|found| found <= number(bound).unwrap()),
-            "at_least" => number(value).is_some_and(|found| found >= number(bound).unwrap()),
-            "domain" => value.as_str().is_some_and(|text| leads(text, bound, each)),
-            "prefix" => value.as_str().is_some_and(|text| text.starts_with(bound.as_str().unwrap())),
-            "matches" if bound == "x+" => {
-                value.as_str().is_some_and(|text| !text.is_empty() && text.replace('x', "").is_empty())
+            "equals" => (!twins(bound)).then(|| same(bound, value)),
+            "in" | "not_in" => {
+                let listed = bound.as_array().unwrap();
+                let is_in = listed.iter().any(|entry| same(entry, value));
+                (is_in || !listed.iter().any(twins)).then_some(is_in == (test == "in"))
             }
-            "matches" => value.as_str().is_some_and(|text| text.len() == 2 && text.starts_with('x')),
+            "at_most" => number(value).map(|found| found <= number(bound).unwrap()),
+            "at_least" => number(value).map(|found| found >= number(bound).unwrap()),
+            "domain" => written.map(|text| leads(text, bound, each)),
+            "prefix" => written.map(|text| text.starts_with(bound.as_str().unwrap())),
+            "matches" if bound == "x+" => {
+                written.map(|text| !text.is_empty() && text.replace('x', "").is_empty())
+            }
+            "matches" => written.map(|text| text.len() == 2 && text.starts_with('x')),
             other => panic!("{other}"),
         }
     };
+    let passes = |value: &&Value| !value.is_null() && found(value).unwrap_or(!each);
     let values = flat(value);
     if each { !values.is_empty() && values.iter().all(passes) } else { values.iter().any(passes) }
+}
+
+/// A value as a text would write it, numbers alike however they are written.
+fn spelt(value: &Value) -> String {
+    match number(value) {
+        Some(number) => number.to_string(),
+        None => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
+    }
 }
 
 fn all_pass(tests: &Value, value: Option<&Value>, each: bool) -> bool {
@@ -156,11 +171,11 @@ struct World<'a> {
 }
 
 impl World<'_> {
-    fn at_most(&self, most: &Value) -> bool {
+    fn at_most(&self, most: &Value, each: bool) -> bool {
         let (most, currency) = minor_units(most);
-        self.action
-            .amount
-            .is_some_and(|amount| amount.currency().code() == currency && amount.minor_units() <= most)
+        self.action.amount.is_some_and(|amount| {
+            if amount.currency().code() == currency { amount.minor_units() <= most } else { !each }
+        })
     }
 
     fn knows(&self, name: &ExternalName) -> bool {
@@ -170,7 +185,7 @@ impl World<'_> {
                 let aliases = entry["aliases"].as_array().cloned().unwrap_or_default();
                 let called =
                     entry["id"] == name.as_str() || aliases.iter().any(|alias| *alias == name.as_str());
-                called && (entry["at_most"].is_null() || self.at_most(&entry["at_most"]))
+                called && (entry["at_most"].is_null() || self.at_most(&entry["at_most"], true))
             })
     }
 
@@ -198,10 +213,14 @@ impl World<'_> {
                     "amount" if test == "at_least" => {
                         let (least, currency) = minor_units(value);
                         self.action.amount.is_some_and(|amount| {
-                            amount.currency().code() == currency && amount.minor_units() >= least
+                            if amount.currency().code() == currency {
+                                amount.minor_units() >= least
+                            } else {
+                                !each
+                            }
                         })
                     }
-                    "amount" => self.at_most(value),
+                    "amount" => self.at_most(value, each),
                     "counterparty" if test == "domain" => {
                         let names = self.action.counterparties.iter();
                         over(names.map(|name| leads(name.as_str(), value, each)).collect())
@@ -264,11 +283,12 @@ impl World<'_> {
             "labels" => tests.as_object().unwrap().iter().all(|(label, tests)| {
                 let declared = self.policy["labels"][label].as_array().cloned().unwrap_or_default();
                 let rank = |level: &Value| declared.iter().position(|declared| declared == level);
-                let given = self.action.labels.get(label).and_then(|level| rank(&json!(level)));
+                let Some(level) = self.action.labels.get(label) else { return false };
+                let given = rank(&json!(level));
                 tests.as_object().unwrap().iter().all(|(test, level)| match (given, rank(level)) {
                     (Some(given), Some(bound)) if test == "at_most" => given <= bound,
                     (Some(given), Some(bound)) => given >= bound,
-                    _ => false,
+                    _ => !each,
                 })
             }),
             "links" => {

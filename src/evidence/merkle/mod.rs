@@ -5,9 +5,11 @@
 
 mod growth;
 mod path;
+mod tile;
 
 pub use growth::{Growth, Sealed};
-pub use path::{consistency_path, path, verify_consistency, verify_inclusion};
+pub use path::{consistency_path, path, root, verify_consistency, verify_inclusion};
+pub use tile::{TILE_WIDTH, TileContent, TilePath};
 
 use crate::crypto::{sha256, sha256_of_parts};
 use crate::domain::{Hash, Malformed};
@@ -115,5 +117,7 @@ impl Frontier {
     }
 }
 
+#[cfg(test)]
+mod outside_tests;
 #[cfg(test)]
 mod tests;

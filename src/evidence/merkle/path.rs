@@ -1,6 +1,7 @@
 //! Paths that show a leaf to be in a tree, and one tree to be the beginning of another (RFC 9162 §2.1.3, §2.1.4).
 
 use super::node_hash;
+use crate::crypto::sha256;
 use crate::domain::Hash;
 
 /// The inclusion path of leaf `index` in the tree of the first `size` leaves (RFC 9162 §2.1.3.1), from
@@ -37,6 +38,11 @@ pub fn consistency_path<E>(
     }
     collect(siblings(level, node, new_size), new_size, &mut lookup, &mut hashes)?;
     Ok(hashes)
+}
+
+/// The root of the tree of the first `size` leaves (RFC 9162 §2.1.1), from complete nodes.
+pub fn root<E>(size: u64, mut lookup: impl FnMut(u32, u64) -> Result<Hash, E>) -> Result<Hash, E> {
+    Ok(edge(u64::BITS, size, &mut lookup)?.unwrap_or_else(|| sha256(b"")))
 }
 
 /// What stands beside the way from a node to the root.

@@ -1,13 +1,17 @@
 //! Texts under Ed25519 signatures that any tool of the transparency world reads (C2SP signed-note,
-//! tlog-checkpoint, tlog-cosignature, tlog-proof).
+//! tlog-checkpoint, tlog-cosignature, tlog-witness, tlog-proof).
 
 mod checkpoint;
 mod key;
 mod proof;
+mod witness;
 
 pub use checkpoint::{Checkpoint, open_checkpoint, parse_checkpoint, sign_checkpoint};
 pub use key::{Algorithm, VerifierKey};
 pub use proof::LogProof;
+pub use witness::{
+    Cosignature, SIZE_MEDIA_TYPE, read_cosignatures, read_size, signatures_of, submission, text_of,
+};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 

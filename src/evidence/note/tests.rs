@@ -23,10 +23,14 @@ fn note(case: &Value) -> Option<String> {
     })
 }
 
-fn log_key() -> SigningKey {
+/// The seed of a key that the vectors are signed with.
+pub(super) fn seed(whose: &str) -> [u8; 32] {
     let vectors: Value = serde_json::from_str(VECTORS).unwrap();
-    let seed = hex::decode(vectors["test_seeds_hex"]["log"].as_str().unwrap()).unwrap();
-    SigningKey::from_seed(&seed.try_into().unwrap()).unwrap()
+    hex::decode(vectors["test_seeds_hex"][whose].as_str().unwrap()).unwrap().try_into().unwrap()
+}
+
+fn log_key() -> SigningKey {
+    SigningKey::from_seed(&seed("log")).unwrap()
 }
 
 #[test]

@@ -10,14 +10,18 @@ use crate::evidence::{
     line::Line,
     note::Checkpoint,
     receipt::{Kind, Receipt},
+    subject::Subject,
 };
 use serde_json::Value;
+
+const OUT_OF_ORDER: &str = "a line is missing, repeated or out of order";
 
 /// An export whose header was read and whose manifest was not.
 pub(super) struct OpenExport {
     header: Header,
     header_hash: Hash,
     tally: Tally,
+    last_index: Option<u64>,
 }
 
 /// What a line turned out to be.
@@ -44,7 +48,7 @@ impl OpenExport {
             return Err(Fault::new("until", format!("{until} is not after `from`, {from}")));
         }
         let header_hash = sha256(&canonical::to_vec(value));
-        Ok((Self { header, header_hash, tally: Tally::default() }, checkpoint))
+        Ok((Self { header, header_hash, tally: Tally::default(), last_index: None }, checkpoint))
     }
 
     /// What is missing when the file ends here.
@@ -64,9 +68,8 @@ impl OpenExport {
         same("tenant", &header.tenant, &body.tenant, "the export is of another tenant")?;
         same("merkle.key", &header.key, &receipt.merkle.key, "the header names another key")?;
         if receipt.merkle.size < header.size {
-            let detail =
-                format!("its path leads to {} leaves, the header has {}", receipt.merkle.size, header.size);
-            return Err(Fault::new("merkle.size", detail));
+            let detail = "its path leads to fewer leaves than the header has";
+            return Err(Fault::differs("merkle.size", header.size, receipt.merkle.size, detail));
         }
         if body.kind == Kind::Export && Manifest::is_of(line.output, header.export) {
             self.check_manifest(line)?;
@@ -75,6 +78,7 @@ impl OpenExport {
         self.check_window(receipt)?;
         self.check_order(receipt)?;
         self.tally.add(body, receipt.hash, sha256(&canonical::to_vec(value)));
+        self.last_index = Some(receipt.merkle.index);
         Ok(Place::Between)
     }
 
@@ -96,40 +100,48 @@ impl OpenExport {
                 format!("outside the export's time, {} to {}", edge(header.from), edge(header.until));
             return Err(Fault::differs("at", "a time inside", body.at, detail));
         }
-        if body.credential != Some(header.credential) && body.chain != Chain::Credential(header.credential) {
-            let found = body.credential.map_or_else(|| "absent".to_owned(), |id| id.to_string());
-            return Err(Fault::differs(
-                "credential",
-                header.credential,
-                found,
-                "the export is of another credential",
-            ));
+        if !header.subject.covers(body) {
+            let kind = header.subject.kind();
+            let detail = format!("the export is of another {kind}");
+            return Err(Fault::differs(kind, header.subject, header.subject.found_in(body), detail));
         }
         Ok(())
     }
 
-    /// Each chain goes on where it stopped; without `from` it starts at its beginning.
+    /// Each chain goes on where it stopped, one that is held whole without gaps; without `from` it starts at its
+    /// beginning. Lines stand in the order of the log, those of a tenant without gaps.
     fn check_order(&self, receipt: &Receipt) -> Result<(), Fault> {
-        let body = &receipt.body;
-        match self.tally.span(body.chain) {
-            Some(before) => {
-                let detail = "a line is missing, repeated or out of order";
-                same("seq", &before.last_seq.saturating_add(1), &body.seq, detail)?;
-                same(
-                    "prev",
-                    &before.last_hash,
-                    &body.prev,
-                    "it does not link to the line before it in its chain",
-                )
-            }
-            None if self.header.from.is_none() => same(
-                "seq",
-                &0,
-                &body.seq,
-                "the export starts at the beginning and lines before this one are missing",
-            ),
-            None => Ok(()),
+        let (body, index) = (&receipt.body, receipt.merkle.index);
+        let (before, is_whole) = (self.tally.span(body.chain), self.header.subject.holds_whole(body.chain));
+        let due = before.map_or(0, |before| before.last_seq.saturating_add(1));
+        let is_due = before.is_some() || (is_whole && self.header.from.is_none());
+        if is_due && (body.seq < due || (is_whole && body.seq > due)) {
+            return Err(Fault::differs("seq", due, body.seq, OUT_OF_ORDER));
         }
+        if let Some(before) = before.filter(|_| body.seq == due) {
+            let detail = "it does not link to the line before it in its chain";
+            same("prev", &before.last_hash, &body.prev, detail)?;
+        }
+        let is_gapless = self.header.subject == Subject::Tenant
+            && (self.last_index.is_some() || self.header.from.is_none());
+        let due = self.last_index.map_or(0, |last| last.saturating_add(1));
+        if index < due || (is_gapless && index > due) {
+            return Err(Fault::differs("merkle.index", due, index, OUT_OF_ORDER));
+        }
+        Ok(())
+    }
+
+    /// A tenant's export without an end goes as far as the log did.
+    fn check_end(&self) -> Result<(), Fault> {
+        let header = &self.header;
+        let reaches_end = header.subject == Subject::Tenant
+            && header.until.is_none()
+            && (self.last_index.is_some() || header.from.is_none());
+        let reached = self.last_index.map_or(0, |last| last.saturating_add(1));
+        if reaches_end {
+            same("output.lines", &header.size, &reached, "the lines end before the log does")?;
+        }
+        Ok(())
     }
 
     /// No digest covers the manifest's own line, so nothing may stand on it that can be taken away.
@@ -147,6 +159,7 @@ impl OpenExport {
         same("output.first", &shown(found.first), &shown(stated.first), of)?;
         same("output.last", &shown(found.last), &shown(stated.last), of)?;
         same("output.digest", &found.digest, &stated.digest, of)?;
+        self.check_end()?;
         if line.receipt.body.at < self.header.at {
             return Err(Fault::new(
                 "at",

@@ -9,9 +9,10 @@ use crate::evidence::{
     commitment::{Opening, Salt, placeholder},
     export::{Exporter, Header},
     line::Line,
-    merkle::{Frontier, leaf_hash, path},
+    merkle::{Frontier, consistency_path, leaf_hash, path},
     note::{VerifierKey, sign_checkpoint},
     receipt::{Body, Inclusion, Kind, Receipt, authenticate, leaf},
+    subject::Subject,
 };
 use serde_json::{Value, json};
 use std::{borrow::Cow, collections::BTreeMap, convert::Infallible};
@@ -43,8 +44,19 @@ pub(super) fn credential(number: u8) -> CredentialId {
     CredentialId::new(at(0), [number; 10])
 }
 
-fn person() -> PrincipalId {
+pub(super) fn person() -> PrincipalId {
     PrincipalId::new(at(0), [7; 10])
+}
+
+/// The root of 2^level leaves.
+fn node(leaves: &[Hash], level: u32, place: u64) -> Hash {
+    let width = 1 << level;
+    let from = usize::try_from(place).unwrap() * width;
+    let mut frontier = Frontier::empty();
+    for leaf in &leaves[from..from + width] {
+        frontier.push(*leaf);
+    }
+    frontier.root()
 }
 
 impl TestLog {
@@ -89,7 +101,20 @@ impl TestLog {
         let content =
             json!({"/input/counterparties": to_whom.to_json(), "/input/arguments/note": why.to_json()});
         let chain = credential(credential_number).to_string();
-        self.record(Kind::GateEvaluate, &chain, Some(credential(credential_number)), input, output, content);
+        let of = Some(credential(credential_number));
+        self.record(Kind::GateEvaluate, &chain, of, [input, output, content], |_| {});
+    }
+
+    /// An answer or act with few words in its documents; `change` says the rest.
+    pub(super) fn act(
+        &mut self,
+        kind: Kind,
+        chain: &str,
+        of: Option<CredentialId>,
+        output: Value,
+        change: impl FnOnce(&mut Body),
+    ) {
+        self.record(kind, chain, of, [json!({"kind": kind.as_str()}), output, json!({})], change);
     }
 
     fn record(
@@ -97,15 +122,14 @@ impl TestLog {
         kind: Kind,
         chain: &str,
         credential: Option<CredentialId>,
-        input: Value,
-        output: Value,
-        content: Value,
+        [input, output, content]: [Value; 3],
+        change: impl FnOnce(&mut Body),
     ) {
         let index = u64::try_from(self.records.len()).unwrap();
         let now = at(i64::try_from(index).unwrap());
         let (seq, prev) = self.heads.get(chain).map_or((0, Hash::ZERO), |(seq, hash)| (seq + 1, *hash));
         let is_call = kind == Kind::GateEvaluate;
-        let body = Body {
+        let mut body = Body {
             id: ReceiptId::at_index(now, index, [9; 5]),
             at: now,
             tenant: "acme-emea".parse().unwrap(),
@@ -126,6 +150,7 @@ impl TestLog {
             prev,
             auth_key: KeyId::new(at(0), [3; 10]),
         };
+        change(&mut body);
         self.heads.insert(chain.to_owned(), (seq, body.hash()));
         self.records.push(Record { body, input, output, content });
     }
@@ -151,6 +176,20 @@ impl TestLog {
         frontier.root()
     }
 
+    /// What `GET /log/{tenant}/consistency` answers.
+    pub(super) fn consistency(&self, from: u64, to: u64) -> Value {
+        let leaves = self.leaves(usize::try_from(to).unwrap());
+        let node = |level: u32, place: u64| Ok::<_, Infallible>(node(&leaves, level, place));
+        json!({"origin": ORIGIN, "from": from, "to": to, "path": consistency_path(from, to, node).unwrap()})
+    }
+
+    /// The hashes of a tile, one after the other.
+    pub(super) fn tile(&self, level: u32, number: u64, width: u64) -> Vec<u8> {
+        let leaves = self.leaves(self.size());
+        let first = number * 256;
+        (first..first + width).flat_map(|place| node(&leaves, 8 * level, place).0).collect()
+    }
+
     pub(super) fn checkpoint(&self, size: usize) -> String {
         sign_checkpoint(&self.signing_key(), ORIGIN, u64::try_from(size).unwrap(), self.root(size))
     }
@@ -159,15 +198,7 @@ impl TestLog {
         let body = self.records[index].body.clone();
         let hash = body.hash();
         let leaves = self.leaves(size);
-        let node = |level: u32, place: u64| {
-            let width = 1 << level;
-            let from = usize::try_from(place).unwrap() * width;
-            let mut frontier = Frontier::empty();
-            for leaf in &leaves[from..from + width] {
-                frontier.push(*leaf);
-            }
-            Ok::<_, Infallible>(frontier.root())
-        };
+        let node = |level: u32, place: u64| Ok::<_, Infallible>(node(&leaves, level, place));
         let (index, wide) = (u64::try_from(index).unwrap(), u64::try_from(size).unwrap());
         let merkle = Inclusion {
             index,
@@ -219,7 +250,7 @@ impl TestLog {
         Header {
             export: ExportId::new(at(50), [4; 10]),
             tenant: "acme-emea".parse().unwrap(),
-            credential: credential(credential_number),
+            subject: Subject::Credential(credential(credential_number)),
             from,
             until,
             at: at(i64::try_from(self.size()).unwrap()),
@@ -242,7 +273,7 @@ impl TestLog {
         let inside = |body: &Body| {
             let in_time =
                 from.is_none_or(|from| body.at >= from) && until.is_none_or(|until| body.at < until);
-            in_time && body.kind == Kind::GateEvaluate && body.credential == Some(header.credential)
+            in_time && body.kind == Kind::GateEvaluate && header.subject.covers(body)
         };
         let lines: Vec<_> = (0..self.size()).filter(|index| inside(&self.records[*index].body)).collect();
         self.export_as(&header, &lines, self.size(), |_| {})
@@ -265,14 +296,8 @@ impl TestLog {
         let mut manifest = exporter.manifest().to_json();
         change(&mut manifest);
         let last = self.size();
-        self.record(
-            Kind::Export,
-            &person().to_string(),
-            None,
-            json!({"format": "jsonl"}),
-            manifest,
-            json!({}),
-        );
+        let documents = [json!({"format": "jsonl"}), manifest, json!({})];
+        self.record(Kind::Export, &person().to_string(), None, documents, |_| {});
         exporter.end(self.line(last, last + 1), &mut out);
         String::from_utf8(out).unwrap()
     }

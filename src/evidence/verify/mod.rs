@@ -1,4 +1,5 @@
-//! Verification offline: of receipts, lines, answers, exports and checkpoints, from their text alone.
+//! Verification offline: of receipts, lines, answers, exports, checkpoints, tiles and consistency proofs, from their
+//! bytes alone, in any mix and order.
 //!
 //! Each receipt stands by itself: its hash, its documents, its place under a signed checkpoint. Together they
 //! must be of one history: no fork in a chain or a log, no two roots for one size. An export must be whole.
@@ -6,28 +7,28 @@
 mod counts;
 mod export;
 mod history;
+mod log;
+mod narrowing;
+mod proof;
 mod receipt;
 mod report;
 mod source;
+mod take;
 
+pub use narrowing::Narrowed;
 pub use report::{Failure, KeyUsed, Report, Verdict};
 
 use self::counts::Counts;
-use self::export::{OpenExport, Place};
 use self::history::History;
-use self::receipt::{Documents, Keys, check};
-use self::report::{Fault, same};
+use self::narrowing::Narrowing;
+use self::proof::{Proof, Tile, TilePath};
+use self::receipt::Keys;
+use self::report::Fault;
 use self::source::{Item, Source};
-use super::{
-    canonical,
-    line::Line,
-    note::{VerifierKey, open_checkpoint},
-    receipt::Receipt,
-};
-use crate::crypto::sha256;
-use crate::domain::{Outcome, ReceiptId};
-use crate::evidence::receipt::Kind;
-use serde_json::Value;
+use self::take::Reading;
+use super::note::{VerifierKey, open_checkpoint};
+use crate::domain::ReceiptId;
+use std::collections::BTreeMap;
 use std::{io::BufRead, ops::ControlFlow};
 
 /// What the person who verifies brings along.
@@ -37,6 +38,11 @@ pub struct Options {
     pub key: Option<VerifierKey>,
     /// The name and text of a signed checkpoint from elsewhere: every receipt must be of that log.
     pub checkpoint: Option<(String, String)>,
+    /// Whether answers are also held against the changes before them.
+    pub narrowing: bool,
+    /// Whether one file is all there is: then the lines of an export, which is held together by itself, are forgotten
+    /// as they go by.
+    pub is_alone: bool,
 }
 
 /// Verifies named files, in order, up to the first thing that does not hold.
@@ -54,11 +60,15 @@ pub fn verify<R: BufRead>(files: impl IntoIterator<Item = (String, R)>, options:
 pub struct Verifier {
     keys: Keys,
     outside: Option<(String, String)>,
+    is_alone: bool,
     history: History,
+    narrowing: Option<Narrowing>,
     /// Every key a receipt was under, and the first one that was.
     seen: Vec<Seen>,
     /// Texts that are checkpoints if a key opens them: the keys are known once everything is read.
     notes: Vec<(String, String)>,
+    tiles: Vec<Tile>,
+    proofs: Vec<Proof>,
     counts: Counts,
     failure: Option<Failure>,
 }
@@ -70,33 +80,43 @@ struct Seen {
     receipt: ReceiptId,
 }
 
-/// What a file turned out to hold, and how far it is read.
-enum Reading {
-    Nothing,
-    Loose,
-    Export(Box<OpenExport>),
-    BetweenExports,
+/// What everything that was read shows together.
+#[derive(Default)]
+struct Settled {
+    /// What is not shown.
+    unshown: Vec<String>,
+    narrowing: Option<Vec<Narrowed>>,
 }
 
 impl Verifier {
     /// Starts with nothing read.
     pub fn new(options: Options) -> Self {
-        let outside_size =
-            options.checkpoint.as_ref().and_then(|(_, text)| text.lines().nth(1)?.parse().ok());
         Self {
             keys: Keys::new(options.key),
             outside: options.checkpoint,
+            is_alone: options.is_alone,
             history: History::default(),
+            narrowing: options.narrowing.then(Narrowing::default),
             seen: Vec::new(),
             notes: Vec::new(),
-            counts: Counts { outside_size, ..Counts::default() },
+            tiles: Vec::new(),
+            proofs: Vec::new(),
+            counts: Counts::default(),
             failure: None,
         }
     }
 
     /// Reads one file; breaks where something did not hold, now or before.
     pub fn read(&mut self, file: &str, reader: impl BufRead) -> ControlFlow<()> {
-        if self.failure.is_none() {
+        if self.failure.is_some() {
+            return ControlFlow::Break(());
+        }
+        if let Some(path) = TilePath::of(file) {
+            match Tile::read(file, path, reader) {
+                Ok(tile) => self.tiles.push(tile),
+                Err(fault) => self.failure = Some(fault.at(file, None)),
+            }
+        } else {
             let mut source = Source::new(reader);
             if let Err(fault) = self.read_items(file, &mut source) {
                 let line = Some(source.line()).filter(|line| *line > 0);
@@ -108,20 +128,42 @@ impl Verifier {
 
     /// Checks what only the whole shows, and reports.
     pub fn finish(mut self) -> Report {
-        if self.failure.is_none() {
-            self.failure = self.check_notes().err().map(|failure| *failure);
-        }
+        let settled = match self.failure.take() {
+            Some(failure) => Err(Box::new(failure)),
+            None => self.settle(),
+        };
         let key_used = self.key_used();
-        let notes = self.counts.remarks(matches!(&key_used, KeyUsed::FromFiles(keys) if !keys.is_empty()));
+        let own_keys = matches!(&key_used, KeyUsed::FromFiles(keys) if !keys.is_empty());
+        let mut notes = self.counts.remarks(own_keys);
+        let (settled, failure) = match settled {
+            Ok(settled) => (settled, None),
+            Err(failure) => (Settled::default(), Some(*failure)),
+        };
+        notes.extend(settled.unshown);
         Report {
             receipts: self.counts.receipts,
             exports: self.counts.exports,
             checkpoints: self.counts.checkpoints,
+            tiles: self.counts.tiles,
+            proofs: self.counts.proofs,
             lines: self.counts.lines,
             key_used,
+            narrowing: settled.narrowing,
             notes,
-            failure: self.failure,
+            failure,
         }
+    }
+
+    /// What everything shows together: checkpoints open, trees are of one history, and, where that was asked, nothing
+    /// was answered under what had been narrowed.
+    fn settle(&mut self) -> Result<Settled, Box<Failure>> {
+        let beside = self.check_notes()?;
+        let tiles = std::mem::take(&mut self.tiles);
+        (self.counts.tiles, self.counts.proofs) = (wide(tiles.len()), wide(self.proofs.len()));
+        let unshown = self.history.settle(tiles, &self.proofs, &beside)?;
+        let Some(narrowing) = self.narrowing.take() else { return Ok(Settled { unshown, narrowing: None }) };
+        let narrowed = narrowing.settle(|origin| self.history.largest(origin))?;
+        Ok(Settled { unshown, narrowing: Some(narrowed) })
     }
 
     fn read_items(&mut self, file: &str, source: &mut Source<impl BufRead>) -> Result<(), Fault> {
@@ -130,7 +172,7 @@ impl Verifier {
             match item {
                 Item::Text(text) => {
                     if !is_note(&text) {
-                        return Err(Fault::unreadable("neither JSON nor a signed note"));
+                        return Err(Fault::unreadable(source::NEITHER));
                     }
                     self.notes.push((file.to_owned(), text));
                     return Ok(());
@@ -148,142 +190,23 @@ impl Verifier {
         }
     }
 
-    fn take(&mut self, reading: Reading, value: &Value, file: &str, line: u64) -> Result<Reading, Fault> {
-        match (Shape::of(value), reading) {
-            (Shape::Header, Reading::Nothing | Reading::BetweenExports) => {
-                let (open, checkpoint) = OpenExport::begin(value, &mut self.keys)?;
-                self.history.checkpoint(&checkpoint)?;
-                Ok(Reading::Export(Box::new(open)))
-            }
-            (Shape::Header, Reading::Export(open)) => Err(open.missing_manifest()),
-            (Shape::Header, Reading::Loose) => {
-                Err(Fault::new("export", "an export's header is the first line of its file"))
-            }
-            (Shape::Unknown, Reading::Nothing) => {
-                Err(Fault::unreadable("not a receipt, a line, an answer, an export or a checkpoint"))
-            }
-            (_, Reading::Export(mut open)) => match self.take_export_line(&mut open, value, file, line)? {
-                Place::Between => Ok(Reading::Export(open)),
-                Place::Last => {
-                    self.counts.exports += 1;
-                    Ok(Reading::BetweenExports)
-                }
-            },
-            (_, Reading::BetweenExports) => {
-                Err(Fault::new("export", "a line stands after the export's manifest"))
-            }
-            (Shape::Unknown, Reading::Loose) => Err(Fault::new("", "not a receipt, a line or an answer")),
-            (Shape::Line, Reading::Nothing | Reading::Loose) => {
-                let parsed = Line::from_json(value).map_err(|fault| Fault::shape(&fault))?;
-                if let Some(export) = parsed.export {
-                    let detail = format!("a line of export {export}, whose header is missing");
-                    return Err(Fault::new("export", detail).of(parsed.receipt.body.id));
-                }
-                self.loose(&parsed.receipt, export::documents(&parsed), file, line)
-            }
-            (Shape::Answer, Reading::Nothing | Reading::Loose) => self.take_answer(value, file, line),
-            (Shape::Receipt, Reading::Nothing | Reading::Loose) => {
-                let receipt = Receipt::from_json(value).map_err(|fault| Fault::shape(&fault))?;
-                self.loose(&receipt, Documents::default(), file, line)
-            }
-        }
-    }
-
-    fn take_export_line(
-        &mut self,
-        open: &mut OpenExport,
-        value: &Value,
-        file: &str,
-        line: u64,
-    ) -> Result<Place, Fault> {
-        let parsed = Line::from_json(value).map_err(|fault| Fault::shape(&fault))?;
-        let id = parsed.receipt.body.id;
-        open.check_id(&parsed).map_err(|fault| fault.of(id))?;
-        self.hold(&parsed.receipt, export::documents(&parsed), file, line)?;
-        open.line(&parsed, value).map_err(|fault| fault.of(id))
-    }
-
-    /// An answer of the service with the receipt in it. What the receipt repeats must agree; where the rest is
-    /// the output document, it is checked as that.
-    fn take_answer(&mut self, value: &Value, file: &str, line: u64) -> Result<Reading, Fault> {
-        let nested = value.get("receipt").unwrap_or(&Value::Null);
-        let receipt = Receipt::from_json(nested).map_err(|fault| Fault::shape(&fault.under("/receipt")))?;
-        let body = &receipt.body;
-        let repeated = [
-            ("outcome", body.outcome.map(|outcome| Value::from(Outcome::as_str(outcome)))),
-            ("mandate_version", body.mandate_version.map(Value::from)),
-            ("policy_version", body.policy_version.map(Value::from)),
-        ];
-        for (member, stated) in repeated {
-            if let (Some(answered), Some(stated)) = (value.get(member), stated) {
-                same(member, &stated, answered, "the receipt in the answer says otherwise")
-                    .map_err(|f| f.of(body.id))?;
-            }
-        }
-        let mut rest = value.clone();
-        rest.as_object_mut().map(|members| members.remove("receipt"));
-        let covered = sha256(&canonical::to_vec(&rest)) == body.output_hash;
-        // What the gate answered is its output document: members beside the receipt that it does not cover were changed.
-        if !covered
-            && body.kind == Kind::GateEvaluate
-            && rest.as_object().is_some_and(|members| !members.is_empty())
-        {
-            let found = sha256(&canonical::to_vec(&rest));
-            let changed =
-                same("output_hash", &body.output_hash, &found, "the answer around the receipt was changed");
-            return changed.map(|()| Reading::Loose).map_err(|f| f.of(body.id));
-        }
-        self.counts.uncovered += u64::from(!covered);
-        let documents = Documents { output: Some(&rest).filter(|_| covered), ..Documents::default() };
-        self.loose(&receipt, documents, file, line)
-    }
-
-    fn loose(
-        &mut self,
-        receipt: &Receipt,
-        documents: Documents<'_>,
-        file: &str,
-        line: u64,
-    ) -> Result<Reading, Fault> {
-        self.hold(receipt, documents, file, line)?;
-        self.counts.loose += 1;
-        self.counts.bare += u64::from(documents.input.is_none());
-        Ok(Reading::Loose)
-    }
-
-    /// Checks a receipt by itself, then against all that was read before.
-    fn hold(
-        &mut self,
-        receipt: &Receipt,
-        documents: Documents<'_>,
-        file: &str,
-        line: u64,
-    ) -> Result<(), Fault> {
-        let id = receipt.body.id;
-        let (key, commitments) = check(receipt, documents, &mut self.keys).map_err(|fault| fault.of(id))?;
-        self.history.add(receipt, key.name()).map_err(|fault| fault.of(id))?;
-        self.counts.receipts += 1;
-        self.counts.closed += u64::try_from(commitments.closed).unwrap_or(u64::MAX);
-        self.counts.other_sizes +=
-            u64::from(self.counts.outside_size.is_some_and(|size| size != receipt.merkle.size));
-        if !self.seen.iter().any(|seen| seen.key == key) {
-            self.seen.push(Seen { key, file: file.to_owned(), line, receipt: id });
-        }
-        Ok(())
-    }
-
-    /// Opens the checkpoints that stand for themselves, and the one that was given.
-    fn check_notes(&mut self) -> Result<(), Box<Failure>> {
+    /// Opens the checkpoints that stand for themselves, and the one that was given. Gives the logs of those that stand
+    /// beside a tree of tiles, by what comes before `checkpoint` in their names.
+    fn check_notes(&mut self) -> Result<BTreeMap<String, String>, Box<Failure>> {
+        let mut beside = BTreeMap::new();
         for (file, text) in std::mem::take(&mut self.notes) {
-            self.open_alone(&text).map_err(|fault| Box::new(fault.at(&file, None)))?;
+            let key = self.open_alone(&text).map_err(|fault| Box::new(fault.at(&file, None)))?;
+            if let Some(base) = file.strip_suffix("checkpoint") {
+                beside.insert(base.to_owned(), key.name().to_owned());
+            }
         }
-        let Some((name, text)) = self.outside.take() else { return Ok(()) };
+        let Some((name, text)) = self.outside.take() else { return Ok(beside) };
         if !is_note(&text) {
             return Err(Box::new(Fault::unreadable("not a signed checkpoint").at(&name, None)));
         }
         let key = self.open_alone(&text).map_err(|fault| Box::new(fault.at(&name, None)))?;
         match self.seen.iter().find(|seen| seen.key != key) {
-            None => Ok(()),
+            None => Ok(beside),
             Some(other) => {
                 let detail = "the checkpoint that was given is of another log or key";
                 let fault = Fault::differs("merkle.key", &key, &other.key, detail).of(other.receipt);
@@ -322,35 +245,18 @@ impl Verifier {
     }
 }
 
+/// Whether a file is taken for a tile, which its path says (C2SP tlog-tiles).
+pub fn is_tile(file: &str) -> bool {
+    TilePath::of(file).is_some()
+}
+
 /// Whether a text has the form of a note at all; opening it comes after.
 fn is_note(text: &str) -> bool {
     text.contains("\n\n\u{2014} ")
 }
 
-/// What a JSON value is meant to be, by the members it has; reading it strictly comes after.
-enum Shape {
-    Header,
-    Line,
-    Answer,
-    Receipt,
-    Unknown,
-}
-
-impl Shape {
-    fn of(value: &Value) -> Self {
-        let has = |names: &[&str]| names.iter().any(|name| value.get(name).is_some());
-        if has(&["procura"]) || (has(&["export"]) && !has(&["receipt", "input", "output", "content"])) {
-            Self::Header
-        } else if has(&["input", "output", "content", "export"]) {
-            Self::Line
-        } else if has(&["receipt"]) {
-            Self::Answer
-        } else if has(&["hash", "auth", "merkle", "prev", "chain", "input_hash"]) {
-            Self::Receipt
-        } else {
-            Self::Unknown
-        }
-    }
+fn wide(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What verification found, in words and values a person can act on.
 
+use super::narrowing::Narrowed;
 use crate::domain::{Malformed, ReceiptId};
 use std::fmt;
 
@@ -86,10 +87,16 @@ pub struct Report {
     pub exports: u64,
     /// Checkpoints in files of their own, or given.
     pub checkpoints: u64,
+    /// Tiles.
+    pub tiles: u64,
+    /// Consistency proofs.
+    pub proofs: u64,
     /// Lines that held something.
     pub lines: u64,
     /// Whose key counted.
     pub key_used: KeyUsed,
+    /// What answers were held against, log by log, where that was asked.
+    pub narrowing: Option<Vec<Narrowed>>,
     /// What was not shown, and what the reader should know.
     pub notes: Vec<String>,
     /// The first thing that does not hold.
@@ -112,10 +119,12 @@ impl Report {
 pub(super) struct Fault {
     pub(super) receipt: Option<ReceiptId>,
     pub(super) field: String,
-    pub(super) expected: Option<String>,
-    pub(super) found: Option<String>,
+    pub(super) expected: Option<Box<str>>,
+    pub(super) found: Option<Box<str>>,
     pub(super) detail: String,
     pub(super) unreadable: bool,
+    /// Where it is, if elsewhere than what is being looked at.
+    place: Option<Box<(String, u64)>>,
 }
 
 impl Fault {
@@ -131,7 +140,7 @@ impl Fault {
         detail: impl Into<String>,
     ) -> Self {
         let fault = Self::new(field, detail);
-        Self { expected: Some(expected.to_string()), found: Some(found.to_string()), ..fault }
+        Self { expected: Some(expected.to_string().into()), found: Some(found.to_string().into()), ..fault }
     }
 
     pub(super) fn unreadable(detail: impl Into<String>) -> Self {
@@ -152,14 +161,23 @@ impl Fault {
         self
     }
 
+    /// Puts it into a file that was read before.
+    pub(super) fn in_file(self, file: &str, line: u64) -> Self {
+        Self { place: Some(Box::new((file.to_owned(), line))), ..self }
+    }
+
     pub(super) fn at(self, file: &str, line: Option<u64>) -> Failure {
+        let (file, line) = match self.place {
+            Some(place) => (place.0, Some(place.1)),
+            None => (file.to_owned(), line),
+        };
         Failure {
-            file: file.to_owned(),
+            file,
             line,
             receipt: self.receipt.map(|id| id.to_string()),
             field: self.field,
-            expected: self.expected,
-            found: self.found,
+            expected: self.expected.map(String::from),
+            found: self.found.map(String::from),
             detail: self.detail,
             unreadable: self.unreadable,
         }

@@ -7,6 +7,9 @@ use std::io::{self, BufRead, Read};
 
 /// The longest line, or whole value, that is read.
 pub(super) const LARGEST_LINE_BYTES: usize = 16 * 1024 * 1024;
+/// What is said of a file that is nothing that can be verified.
+pub(super) const NEITHER: &str = "neither JSON nor a signed note, and not named as a tile is: \
+    tile/<level>/<number>[.p/<width>], the number in groups of three digits such as x001/234";
 /// A line holds whole request bodies a few levels down.
 const DEEPEST_LINE: usize = json::DEEPEST + 8;
 
@@ -49,8 +52,7 @@ impl<R: BufRead> Source<R> {
     fn first(&mut self, bytes: Vec<u8>) -> Result<Item, Fault> {
         if !bytes.trim_ascii_start().starts_with(b"{") {
             let whole = self.rest(bytes)?;
-            let text =
-                String::from_utf8(whole).map_err(|_| Fault::unreadable("neither JSON nor a signed note"))?;
+            let text = String::from_utf8(whole).map_err(|_| Fault::unreadable(NEITHER))?;
             return Ok(Item::Text(text));
         }
         let start = self.line;

@@ -21,7 +21,7 @@ pub(super) async fn check(app: web::Data<App>, request: HttpRequest, payload: we
         let text = typed(fields)?;
         let looked_over = async {
             let proposal = Proposal::Mandate(visit.person.id, document_of(&text)?);
-            rehearse(&app, visit.person.tenant.clone(), proposal, None).await
+            rehearse(&app, &visit.person, proposal, None).await
         };
         match looked_over.await {
             Ok(preview) => {

@@ -7,8 +7,9 @@ use chrono::{DateTime, Datelike, Duration, Timelike, Utc};
 use serde_json::Value;
 
 /// What waits or counts, with its times.
-const TIMES: [(&str, &[&str]); 4] = [
+const TIMES: [(&str, &[&str]); 5] = [
     ("books", &["at", "released_at"]),
+    ("books_forgotten", &["at"]),
     ("decisions", &["opened_at", "expires_at", "due_at", "decided_at", "approved_until"]),
     ("effects", &["claimed_at", "report_by", "due_at", "ended_at"]),
     ("idempotency_keys", &["answered_at", "expires_at"]),

@@ -108,7 +108,15 @@ fn one(fact: &str, test: &str, bound: &Value, pass: Pass) -> String {
     match (fact, test) {
         ("amount", "at_most") => {
             let (currency, units) = (quoted(bound["currency"].as_str().unwrap()), minor_units(bound));
-            format!("context.amount.currency == {currency} && context.amount.minor_units <= {units}")
+            let (same, within) = (
+                format!("context.amount.currency == {currency}"),
+                format!("context.amount.minor_units <= {units}"),
+            );
+            match pass {
+                Pass::Every => format!("{same} && {within}"),
+                // Another currency cannot be compared, so a refusal acts on it.
+                Pass::Any => format!("!({same}) || {within}"),
+            }
         }
         ("counterparty" | "country", "in") => among(fact, &list(bound), true, pass),
         ("counterparty" | "country", "not_in") => among(fact, &list(bound), false, pass),

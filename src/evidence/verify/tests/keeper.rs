@@ -102,3 +102,73 @@ fn nothing_that_can_be_taken_away_stands_on_the_manifests_line() {
     lines.last_mut().unwrap()["content"] = json!({});
     assert_fails_at(&one(jsonl(&lines)), "content");
 }
+
+mod subjects {
+    //! Exports of more than one credential.
+
+    use super::*;
+    use crate::evidence::subject::Subject;
+
+    fn of(subject: Subject, lines: &[usize], change: impl FnOnce(&mut Header)) -> Report {
+        let mut log = log();
+        let mut header = log.header(1, None, None);
+        header.subject = subject;
+        change(&mut header);
+        one(log.export_as(&header, lines, 8, |_| {}))
+    }
+
+    #[test]
+    fn a_tenants_export_holds_every_leaf_of_the_log() {
+        let whole = |lines: &[usize]| of(Subject::Tenant, lines, |_| {});
+        assert_held(&whole(&[0, 1, 2, 3, 4, 5, 6, 7]));
+        assert_fails_at(&whole(&[0, 1, 2, 3, 4, 5, 6]), "output.lines");
+        assert_fails_at(&whole(&[]), "output.lines");
+        assert_fails_at(&whole(&[0, 1, 3, 4, 5, 6, 7]), "merkle.index");
+        assert_fails_at(&whole(&[0, 2, 1, 3, 4, 5, 6, 7]), "merkle.index");
+        assert_fails_at(&whole(&[1, 2, 3, 4, 5, 6, 7]), "merkle.index");
+        let window = |lines: &[usize], from, until| {
+            of(Subject::Tenant, lines, |header| (header.from, header.until) = (from, until))
+        };
+        assert_held(&window(&[2, 3, 4], Some(at(2)), Some(at(5))));
+        assert_held(&window(&[2, 3, 4, 5, 6, 7], Some(at(2)), None));
+        assert_held(&window(&[], Some(at(8)), None));
+        assert_held(&window(&[0, 1, 2], None, Some(at(3))));
+        assert_fails_at(&window(&[2, 4], Some(at(2)), Some(at(5))), "merkle.index");
+        assert_fails_at(&window(&[2, 3, 4], Some(at(2)), None), "output.lines");
+    }
+
+    #[test]
+    fn an_export_of_a_person_holds_their_chains_without_gaps() {
+        let person = Subject::Principal(super::super::super::fixture::person());
+        assert_held(&of(person, &[0, 1, 2, 3, 4, 5, 6, 7], |_| {}));
+        assert_held(&of(person, &[0, 1, 2, 4, 6], |_| {}));
+        assert_fails_at(&of(person, &[0, 1, 2, 5], |_| {}), "seq");
+        assert_fails_at(&of(person, &[0, 2, 1], |_| {}), "merkle.index");
+        let stranger = Subject::Principal(crate::domain::PrincipalId::new(at(0), [8; 10]));
+        assert_fails_at(&of(stranger, &[0], |_| {}), "principal");
+        assert_held(&of(stranger, &[], |_| {}));
+        let agent = Subject::Agent(crate::domain::AgentId::new(at(0), [8; 10]));
+        assert_fails_at(&of(agent, &[0], |_| {}), "agent");
+    }
+
+    #[test]
+    fn a_header_names_one_subject_and_no_other_tenant() {
+        let mut log = log();
+        let text = log.export(1, None, None);
+        let stated = parsed(&text)[0]["subject"].clone();
+        for subject in [
+            json!({}),
+            json!({"tenant": "other"}),
+            json!({"tenant": "acme-emea", "credential": stated["credential"]}),
+            json!({"credential": stated["credential"], "agent": null}),
+            json!({"credential": 1}),
+            json!({"everybody": true}),
+            json!("tenant"),
+        ] {
+            let mut lines = parsed(&text);
+            lines[0]["subject"] = subject.clone();
+            let failure = one(jsonl(&lines)).failure.expect("it must not hold");
+            assert!(failure.field.starts_with("/subject"), "{subject}: {failure}");
+        }
+    }
+}

@@ -2,14 +2,40 @@
 
 use super::fixture::{TestLog, at, credential};
 use super::*;
-use serde_json::json;
+use crate::domain::Outcome;
+use crate::evidence::line::Line;
+use serde_json::{Value, json};
 
 mod keeper;
+mod narrowing;
+// It starts an interpreter, which nothing in this layer does.
+#[path = "../../../../tests/other/verifier.rs"]
+mod other;
 mod tamper;
 mod together;
+mod trees;
 
 fn run(files: &[(&str, String)], options: Options) -> Report {
-    verify(files.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes())), options)
+    let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
+    run_bytes(&files, options)
+}
+
+/// What this verifier says, which the other one must say as well.
+fn run_bytes(files: &[(&str, &[u8])], options: Options) -> Report {
+    let (said, narrowing) = (other::status(files, &options), options.narrowing);
+    let report = verify(files.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)), options);
+    // Narrowing is asked of this one alone.
+    if !narrowing {
+        let failure = report.failure.as_ref().map(ToString::to_string);
+        assert_eq!(
+            report.verdict().exit_status(),
+            said.status,
+            "{failure:?}, the other says: {}",
+            said.words
+        );
+        assert!(said.status == 0 || said.words.contains(": "), "it names nothing: {}", said.words);
+    }
+    report
 }
 
 fn one(text: impl Into<String>) -> Report {
@@ -111,7 +137,7 @@ fn what_is_nothing_to_verify_is_unreadable() {
         assert_eq!(report.verdict().exit_status(), 2, "{text:?}: {:?}", report.failure);
     }
     let bytes: &[u8] = b"{\"a\":\"\xff\"}";
-    let report = verify([("file".to_owned(), bytes)], Options::default());
+    let report = run_bytes(&[("file", bytes)], Options::default());
     assert_eq!(report.verdict(), Verdict::Unreadable);
 }
 

@@ -167,7 +167,7 @@ fn lines_dropped_repeated_moved_added_or_cut_are_named() {
         }
     }
     for end in (1..text.len() - 1).step_by(7).chain([text.len() - 2]) {
-        let report = verify([("file".to_owned(), &text.as_bytes()[..end])], Options::default());
+        let report = run_bytes(&[("file", &text.as_bytes()[..end])], Options::default());
         assert!(report.failure.is_some(), "cut at byte {end}");
     }
     assert_held(&one(text.trim_end()));
@@ -207,7 +207,7 @@ proptest! {
         let mut bytes = EXPORT.clone().into_bytes();
         let place = place.index(bytes.len());
         bytes[place] = byte;
-        let report = verify([("file".to_owned(), &bytes[..])], Options::default());
+        let report = run_bytes(&[("file", &bytes[..])], Options::default());
         let meaning = |bytes: &[u8]| -> Option<Vec<Value>> {
             bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty())
                 .map(|line| serde_json::from_slice(line).ok()).collect()

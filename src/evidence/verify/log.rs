@@ -1,0 +1,217 @@
+//! What is known of one log, from whatever was read: roots by size, nodes by level and index, and which tree is the
+//! beginning of which.
+//!
+//! A receipt's path shows more than its own leaf: what stands left of leaf `i` is the tree of the first `i` leaves, so
+//! each receipt ties the trees of `i` and `i + 1` leaves to the one its checkpoint signs.
+
+use super::proof::Proof;
+use super::report::{Fault, same};
+use crate::crypto::sha256;
+use crate::domain::Hash;
+use crate::evidence::merkle::{node_hash, verify_consistency};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// One log.
+#[derive(Default)]
+pub(super) struct Log {
+    /// Roots by size, signed or shown by a path.
+    trees: HashMap<u64, Hash>,
+    /// Sizes whose root is signed.
+    signed: BTreeSet<u64>,
+    /// Larger trees that are shown to begin with the tree of a size.
+    above: HashMap<u64, Vec<u64>>,
+    /// Leaves of receipts and hashes of tiles, by level and index.
+    nodes: HashMap<(u32, u64), Hash>,
+    /// Where the tiles end, in leaves.
+    tiled: u64,
+    /// Nodes as they come out, once everything is read.
+    built: HashMap<(u32, u64), Option<Hash>>,
+}
+
+impl Log {
+    /// Adds a signed root; fails where another one is known for its size.
+    pub(super) fn signed(&mut self, origin: &str, size: u64, root: Hash) -> Result<(), Fault> {
+        self.tree(origin, size, root)?;
+        self.signed.insert(size);
+        Ok(())
+    }
+
+    /// Whether a checkpoint of that size was read.
+    pub(super) fn is_signed(&self, size: u64) -> bool {
+        self.signed.contains(&size)
+    }
+
+    /// Whether any checkpoint was read.
+    pub(super) fn is_known(&self) -> bool {
+        !self.signed.is_empty()
+    }
+
+    /// The largest size a checkpoint was read of.
+    pub(super) fn largest(&self) -> u64 {
+        self.signed.last().copied().unwrap_or(0)
+    }
+
+    /// Adds what a path under a signed tree of `whole` leaves shows: the root of the first `size`.
+    pub(super) fn begins(&mut self, origin: &str, size: u64, root: Hash, whole: u64) -> Result<(), Fault> {
+        self.tree(origin, size, root)?;
+        let above = self.above.entry(size).or_default();
+        if !above.contains(&whole) {
+            above.push(whole);
+        }
+        Ok(())
+    }
+
+    fn tree(&mut self, origin: &str, size: u64, root: Hash) -> Result<(), Fault> {
+        let known = match self.trees.entry(size) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) if size == 0 => *place.insert(sha256(b"")),
+            Entry::Vacant(place) => *place.insert(root),
+        };
+        let detail =
+            || format!("the log `{origin}` has another root at size {size} in what was read before: a fork");
+        if known == root { Ok(()) } else { Err(Fault::differs("merkle.root", known, root, detail())) }
+    }
+
+    /// Adds a receipt's leaf; fails where another one is known at its index.
+    pub(super) fn leaf(&mut self, origin: &str, index: u64, leaf: Hash) -> Result<(), Fault> {
+        let known = *self.nodes.entry((0, index)).or_insert(leaf);
+        if known == leaf {
+            return Ok(());
+        }
+        let detail =
+            format!("leaf {index} of the log `{origin}` is another one in what was read before: a fork");
+        Err(Fault::differs("merkle.index", known, leaf, detail))
+    }
+
+    /// Adds the hashes of a tile: nodes of `level` from `first` on.
+    pub(super) fn tile(&mut self, level: u32, first: u64, hashes: &[Hash]) -> Result<(), Fault> {
+        for (index, hash) in (first..).zip(hashes) {
+            let known = *self.nodes.entry((level, index)).or_insert(*hash);
+            let detail =
+                || format!("node {index} of level {level} is another one in what was read before: a fork");
+            if known != *hash {
+                return Err(Fault::differs("tile", known, hash, detail()));
+            }
+        }
+        let end = first.saturating_add(u64::try_from(hashes.len()).unwrap_or(u64::MAX));
+        self.tiled = self.tiled.max(end.saturating_mul(1 << level.min(63)));
+        Ok(())
+    }
+
+    /// Holds every signed root against leaves, tiles and proofs; gives what they do not show.
+    pub(super) fn settle(&mut self, origin: &str, proofs: &[&Proof]) -> Result<Vec<String>, Fault> {
+        let sizes: Vec<u64> = self.signed.iter().rev().copied().filter(|size| *size > 0).collect();
+        let mut held = 0;
+        for size in &sizes {
+            if let Some(root) = self.root(*size)? {
+                held = held.max(*size);
+                self.begins(origin, *size, root, held)?;
+            }
+        }
+        for proof in proofs {
+            self.prove(proof).map_err(|fault| fault.in_file(&proof.file, proof.line))?;
+        }
+        let mut notes = self.apart(origin, &sizes);
+        if self.tiled > held {
+            let what = format!("tiles of the log `{origin}`");
+            let why = "no checkpoint is of a size that they suffice for";
+            notes.push(format!("{what} are not held against a checkpoint beyond {held} leaves: {why}"));
+        }
+        Ok(notes)
+    }
+
+    fn prove(&mut self, proof: &Proof) -> Result<(), Fault> {
+        let empty = sha256(b"");
+        let known = |size: u64| match size {
+            0 => Some(empty),
+            size => self.trees.get(&size).filter(|_| self.signed.contains(&size)).copied(),
+        };
+        let (Some(from), Some(to)) = (known(proof.from), known(proof.to)) else { return Ok(()) };
+        let holds = match proof.from {
+            0 => proof.path.is_empty(),
+            from_size => verify_consistency(from_size, proof.to, &from, &to, &proof.path),
+        };
+        if !holds {
+            let detail =
+                format!("it does not lead from the root of {} leaves to that of {}", proof.from, proof.to);
+            return Err(Fault::differs("path", from, to, detail));
+        }
+        self.above.entry(proof.from).or_default().push(proof.to);
+        Ok(())
+    }
+
+    /// Which signed trees are not shown to be of one history with the largest.
+    ///
+    /// Whatever begins one tree is of one history with all else that begins it: each tree is followed up to the
+    /// largest that is shown to begin with it.
+    fn apart(&self, origin: &str, sizes: &[u64]) -> Vec<String> {
+        let mut tops: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut notes = Vec::new();
+        let largest = self.largest();
+        for size in sizes {
+            let above = self.above.get(size).into_iter().flatten().filter(|above| *above > size);
+            let top = above.filter_map(|above| tops.get(above)).max().copied().unwrap_or(*size);
+            tops.insert(*size, top);
+            if top == *size && top != largest {
+                notes.push(format!(
+                    "that the trees of {size} and {largest} leaves of the log `{origin}` are of one history is not \
+                     shown: a consistency proof from {size} to {largest} would show it"
+                ));
+            }
+        }
+        notes
+    }
+
+    /// The root of the first `size` leaves, where nodes suffice.
+    fn root(&mut self, size: u64) -> Result<Option<Hash>, Fault> {
+        let mut root: Option<Hash> = None;
+        for level in (0..u64::BITS).filter(|level| (size >> level) & 1 == 1) {
+            let Some(left) = self.node(level, (size >> level) - 1)? else { return Ok(None) };
+            root = Some(root.map_or(left, |right| node_hash(&left, &right)));
+        }
+        Ok(root)
+    }
+
+    /// A complete node: made of those below it where they are known, or else as it stands in a tile.
+    fn node(&mut self, level: u32, index: u64) -> Result<Option<Hash>, Fault> {
+        if let Some(built) = self.built.get(&(level, index)) {
+            return Ok(*built);
+        }
+        let stated = self.nodes.get(&(level, index)).copied();
+        let made = match level.checked_sub(1) {
+            None => None,
+            Some(below) => match self.node(below, index * 2)? {
+                None => None,
+                Some(left) => self.node(below, index * 2 + 1)?.map(|right| node_hash(&left, &right)),
+            },
+        };
+        if let (Some(made), Some(stated)) = (made, stated) {
+            let detail = format!("node {index} of level {level} is not that of what stands below it");
+            same("tile", &made, &stated, &detail)?;
+        }
+        let built = made.or(stated);
+        self.built.insert((level, index), built);
+        Ok(built)
+    }
+}
+
+/// The roots of the first `index` and of the first `index + 1` leaves, from the path of leaf `index` in a tree of
+/// `size` leaves that it does lead to the root of (RFC 9162 §2.1.3.2).
+pub(super) fn beginnings(leaf: &Hash, index: u64, size: u64, path: &[Hash]) -> (Option<Hash>, Hash) {
+    let (mut node, mut last) = (index, size.saturating_sub(1));
+    let (mut before, mut with) = (None, *leaf);
+    for sibling in path {
+        if node & 1 == 1 || node == last {
+            before = Some(before.map_or(*sibling, |right| node_hash(sibling, &right)));
+            with = node_hash(sibling, &with);
+            while node != 0 && node & 1 == 0 {
+                node >>= 1;
+                last >>= 1;
+            }
+        }
+        node >>= 1;
+        last >>= 1;
+    }
+    (before, with)
+}

@@ -1,0 +1,145 @@
+//! Checkpoints that outside witnesses have cosigned.
+
+use super::schema::{cosignatures, witnessed_checkpoints as checkpoints};
+use super::{AnyConnection, StoreError, read};
+use crate::domain::TenantSlug;
+use crate::evidence::note::{Cosignature, VerifierKey};
+use diesel::prelude::*;
+
+/// How many cosigned checkpoints of a tenant are kept; the newest shows all that older ones did.
+const MOST_KEPT: i64 = 1000;
+
+/// A checkpoint with what witnesses signed of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Witnessed {
+    /// How many leaves it has.
+    pub size: u64,
+    /// The log's own signed note.
+    pub checkpoint: String,
+    /// Signature lines of witnesses, each with its newline.
+    pub lines: String,
+}
+
+/// The name under which a witness's signatures are kept: its key's, which no other key has.
+fn name_of(witness: &VerifierKey) -> String {
+    witness.to_string()
+}
+
+/// Keeps what witnesses signed of a checkpoint of `size` leaves, in place of what the same witnesses signed of it
+/// before. What was signed of another checkpoint of that size goes: a log restored from a copy signs that size anew.
+pub fn keep(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    size: u64,
+    checkpoint: &str,
+    signed: &[Cosignature],
+) -> Result<(), StoreError> {
+    let stored = read::stored_count(size);
+    let place = checkpoints::table.find((tenant.as_str(), stored));
+    let known = place.select(checkpoints::checkpoint).first::<String>(connection).optional()?;
+    if known.as_deref() != Some(checkpoint) {
+        forget(connection, tenant, stored, stored)?;
+        diesel::insert_into(checkpoints::table)
+            .values((
+                checkpoints::tenant.eq(tenant.as_str()),
+                checkpoints::size.eq(stored),
+                checkpoints::checkpoint.eq(checkpoint),
+            ))
+            .execute(connection)?;
+    }
+    for cosignature in signed {
+        let witness = name_of(&cosignature.witness);
+        diesel::delete(cosignatures::table.find((tenant.as_str(), stored, &witness))).execute(connection)?;
+        diesel::insert_into(cosignatures::table)
+            .values((
+                cosignatures::tenant.eq(tenant.as_str()),
+                cosignatures::size.eq(stored),
+                cosignatures::witness.eq(&witness),
+                cosignatures::at.eq(cosignature.at.unix_milliseconds()),
+                cosignatures::line.eq(&cosignature.line),
+            ))
+            .execute(connection)?;
+    }
+    forget_older(connection, tenant)
+}
+
+fn forget_older(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<(), StoreError> {
+    let oldest_kept = checkpoints::table
+        .filter(checkpoints::tenant.eq(tenant.as_str()))
+        .order(checkpoints::size.desc())
+        .offset(MOST_KEPT - 1)
+        .select(checkpoints::size)
+        .first::<i64>(connection)
+        .optional()?;
+    match oldest_kept {
+        Some(oldest) => forget(connection, tenant, 0, oldest - 1),
+        None => Ok(()),
+    }
+}
+
+/// Forgets the cosigned checkpoints of these sizes, both included.
+fn forget(connection: &mut AnyConnection, tenant: &TenantSlug, from: i64, to: i64) -> Result<(), StoreError> {
+    diesel::delete(
+        cosignatures::table
+            .filter(cosignatures::tenant.eq(tenant.as_str()).and(cosignatures::size.between(from, to))),
+    )
+    .execute(connection)?;
+    diesel::delete(
+        checkpoints::table
+            .filter(checkpoints::tenant.eq(tenant.as_str()).and(checkpoints::size.between(from, to))),
+    )
+    .execute(connection)?;
+    Ok(())
+}
+
+/// What is kept of the checkpoint of that size, if any witness has signed one.
+pub fn find(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    size: u64,
+) -> Result<Option<Witnessed>, StoreError> {
+    let found = checkpoints::table
+        .find((tenant.as_str(), read::stored_count(size)))
+        .select((checkpoints::size, checkpoints::checkpoint))
+        .first::<(i64, String)>(connection)
+        .optional()?;
+    found.map(|found| with_lines(connection, tenant, found)).transpose()
+}
+
+/// The newest checkpoint that any witness has signed.
+pub fn newest(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<Option<Witnessed>, StoreError> {
+    let found = checkpoints::table
+        .filter(checkpoints::tenant.eq(tenant.as_str()))
+        .order(checkpoints::size.desc())
+        .select((checkpoints::size, checkpoints::checkpoint))
+        .first::<(i64, String)>(connection)
+        .optional()?;
+    found.map(|found| with_lines(connection, tenant, found)).transpose()
+}
+
+fn with_lines(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    (size, checkpoint): (i64, String),
+) -> Result<Witnessed, StoreError> {
+    let lines = cosignatures::table
+        .filter(cosignatures::tenant.eq(tenant.as_str()).and(cosignatures::size.eq(size)))
+        .order(cosignatures::witness)
+        .select(cosignatures::line)
+        .load::<String>(connection)?;
+    let lines = lines.into_iter().map(|line| line + "\n").collect();
+    Ok(Witnessed { size: read::count("witnessed_checkpoints.size", size)?, checkpoint, lines })
+}
+
+/// Up to where a witness has signed the log, as far as is known here: 0 where it never did.
+pub fn seen_by(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    witness: &VerifierKey,
+) -> Result<u64, StoreError> {
+    let size: Option<i64> = cosignatures::table
+        .filter(cosignatures::tenant.eq(tenant.as_str()).and(cosignatures::witness.eq(name_of(witness))))
+        .select(diesel::dsl::max(cosignatures::size))
+        .first(connection)?;
+    Ok(read::optional_count("cosignatures.size", size)?.unwrap_or(0))
+}
