@@ -3,7 +3,7 @@
 use super::request::{self, path_id};
 use super::{Problem, body};
 use crate::app::who::{self, Answer, Link, Sought, Told};
-use crate::app::{App, Caller, LookupError};
+use crate::app::{App, Caller, LookupError, Place};
 use crate::domain::{ReceiptId, Scope};
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -24,6 +24,7 @@ pub(super) async fn ask(
 
 /// Looks for what is asked about, for the wire and for the page; a problem where nothing is found.
 pub(crate) async fn asked(app: &App, caller: Caller, sought: Sought) -> Result<Answer, Problem> {
+    let _place = place(app, &caller)?;
     let forms = sought.forms();
     who::ask(app, caller, sought).await?.map_err(|not_searched| {
         let unsure = match not_searched {
@@ -35,6 +36,13 @@ pub(crate) async fn asked(app: &App, caller: Caller, sought: Sought) -> Result<A
         Problem::not_found_because(format!(
             "nothing that you may see is known by that: it was looked for as {forms}{unsure}"
         ))
+    })
+}
+
+fn place(app: &App, caller: &Caller) -> Result<Place, Problem> {
+    let place = app.limits.questions.take(caller.tenant(), caller.subject().chain);
+    place.map_err(|full| {
+        Problem::too_many(full, "as many such questions are being looked into for you as may be")
     })
 }
 
@@ -93,6 +101,7 @@ pub(super) async fn file(
 
 /// The file that [`file`] answers, for the wire and for the page.
 pub(crate) async fn hand_over(app: &App, caller: Caller, id: &str) -> Result<HttpResponse, Problem> {
+    let _place = place(app, &caller)?;
     let id: ReceiptId = path_id(id, "receipt")?;
     let lines = who::file(app, caller, id).await?.ok_or_else(|| Problem::not_found("receipt"))?;
     Ok(HttpResponse::Ok()

@@ -52,10 +52,9 @@ fn decided(
 ) -> Result<(String, &'static str), StoreError> {
     let id = decision.id;
     let asked = asked(&call.asked, names)?;
-    let reason = |fallback: &str| {
-        let given = decision.reason.as_deref().unwrap_or(fallback);
-        if given.is_empty() { String::new() } else { format!(" ({given})") }
-    };
+    let reason = decision.reason.as_deref().filter(|reason| !reason.is_empty());
+    let said = reason.map(|said| format!("; they said: {said}")).unwrap_or_default();
+    let why_ended = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
     let ended = call.ended_at.map(|at| format!(" on {}", spoken(at))).unwrap_or_default();
     Ok(match decision.status_at(now) {
         DecisionStatus::Open => {
@@ -97,7 +96,7 @@ fn decided(
                 None => "somebody".into(),
             };
             let at = decision.decided_at.map(spoken).unwrap_or_default();
-            (format!("{who} declined this on {at}: decision {id}, {asked}{}", reason("")), "declined")
+            (format!("{who} declined this on {at}: decision {id}, {asked}{said}"), "declined")
         }
         DecisionStatus::Expired => match said_yes(call, decision, names)? {
             Some(_) if decision.approved_until.is_some() => {
@@ -121,10 +120,10 @@ fn decided(
         DecisionStatus::Withdrawn => match said_yes(call, decision, names)? {
             Some(_) if decision.approved_until.is_some() => {
                 let yes = yes(call, decision, &call.asked, names)?;
-                (format!("{yes}; it was taken back{ended} before it was used{}", reason("")), "withdrawn")
+                (format!("{yes}; it was taken back{ended} before it was used{why_ended}"), "withdrawn")
             }
             Some(_) | None => (
-                format!("Nobody allowed this: decision {id}, {asked}, was withdrawn{ended}{}", reason("")),
+                format!("Nobody allowed this: decision {id}, {asked}, was withdrawn{ended}{why_ended}"),
                 "withdrawn",
             ),
         },

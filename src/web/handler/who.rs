@@ -66,8 +66,10 @@ fn page(visit: &Visit, answer: &Answer, q: String) -> WhoPage {
 }
 
 fn one(visit: &Visit, told: &Told) -> WhoMatch {
+    let mut parts = told.sentence.split_inclusive("; ").map(|part| display::line(part.trim_end()));
     WhoMatch {
-        sentence: display::line(&told.sentence),
+        sentence: parts.next().unwrap_or_default(),
+        rest: parts.collect(),
         standing: told.standing,
         tone: tone(told.standing),
         receipt: format!("/calls/receipts/{}.json", told.receipt),

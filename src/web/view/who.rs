@@ -30,8 +30,10 @@ impl WhoPage {
 /// One match.
 #[derive(Debug, Clone)]
 pub struct WhoMatch {
-    /// Who allowed it.
+    /// Who allowed it: the sentence up to its first semicolon.
     pub sentence: Shown,
+    /// What came of it: the rest, a part a line.
+    pub rest: Vec<Shown>,
     /// How it stands, in a word.
     pub standing: &'static str,
     /// The word's colour.

@@ -27,6 +27,7 @@ export class Findings {
   constructor() { this.all = []; }
   #add(verdict, field, why, values = {}) { this.all.push({ verdict, field, why, ...values }); }
   holds(field, why, found) { this.#add('holds', field, why, { found }); }
+  makes(field, why, expected) { this.#add('holds', field, why, { expected }); }
   fails(field, why, values) { this.#add('fails', field, why, values); }
   open(field, why, found) { this.#add('open', field, why, { found }); }
   same(field, expected, found, good, bad) {
@@ -102,7 +103,7 @@ export async function check(receipt, documents, options) {
   const place = checkShape(merkle, MERKLE, 'merkle.', findings);
   if (known && right.has('auth')) {
     facts.leaf = await leaf(receipt.get('hash'), receipt.get('auth'));
-    findings.holds('leaf', 'SHA-256 of a zero byte and of hash and auth together', facts.leaf);
+    findings.makes('leaf', 'SHA-256 of a zero byte and of hash and auth together', facts.leaf);
   }
   await checkPath(merkle, place, facts.leaf, findings);
   await checkNote(receipt, merkle, place, facts, options, findings);
