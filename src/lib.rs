@@ -41,7 +41,9 @@
 //! 5. [`committer`] – batches. [`committer::Books`] is what an action sees.
 //! 6. [`actions`] – the verbs. Start with [`actions::evaluate`]. Two only read: [`actions::again`] decides a recorded
 //!    call again under the versions its receipt names, [`actions::preview`] puts a draft to the calls that were made.
-//! 7. [`app`], [`http`], [`web`], [`notify`], [`cli`] – the service around them.
+//! 7. [`app::examine`] looks a whole log over, [`app::replay`] decides it again; [`app::backup`], [`app::restore`] and
+//!    [`app::doctor`] rest on them.
+//! 8. [`app`], [`http`], [`web`], [`notify`], [`cli`] – the service around them.
 //!
 //! # The path of one call
 //!

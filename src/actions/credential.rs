@@ -57,6 +57,8 @@ pub struct Given {
     pub token: String,
     /// When that token ends.
     pub token_expires_at: Timestamp,
+    /// Which of its scopes the live mandate does not have, so that they do nothing until it does.
+    pub idle: Scopes,
     /// The act's receipt.
     pub stored: Arc<StoredReceipt>,
 }
@@ -89,7 +91,9 @@ pub fn create(books: &mut Books<'_>, person: &Person, agent: AgentId, terms: &Te
     let stored = books.record(draft)?;
     let token_lifetime = lifetime.unwrap_or(TOKEN_LIFETIME);
     let (token, token_expires_at) = token(books, &credential, credential.scopes, token_lifetime)?;
-    Ok(Given { credential, token, token_expires_at, stored })
+    let mandate = books.mandate(person.id)?;
+    let idle = credential.scopes.iter().filter(|scope| !mandate.document.scopes.contains(*scope)).collect();
+    Ok(Given { credential, token, token_expires_at, idle, stored })
 }
 
 /// Derives a narrower credential for a sub-agent from the one the caller presents.
@@ -154,7 +158,8 @@ pub fn derive(books: &mut Books<'_>, caller: &AgentCaller, terms: &Terms) -> Res
     let stored = books.record(draft)?;
     let token_lifetime = asked.unwrap_or(TOKEN_LIFETIME);
     let (token, token_expires_at) = token(books, &credential, credential.scopes, token_lifetime)?;
-    Ok(Given { credential, token, token_expires_at, stored })
+    // A child has none that its parent, and so the mandate, does not have.
+    Ok(Given { credential, token, token_expires_at, idle: Scopes::NONE, stored })
 }
 
 /// A new token for a credential whose secret was right.

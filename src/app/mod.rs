@@ -2,13 +2,18 @@
 
 mod authenticate;
 mod background;
+pub mod backup;
 mod digest;
+pub mod doctor;
+pub mod examine;
 pub mod export;
 mod limits;
 mod mailer;
 mod places;
 pub mod preview;
 pub mod public_log;
+pub mod replay;
+pub mod restore;
 mod roots;
 mod settings;
 pub mod shown;

@@ -72,6 +72,14 @@ pub(super) enum Command {
     Export(Export),
     /// Check receipts, exports and checkpoints offline: exit 0 if all hold, 1 if something does not, 2 if unreadable
     Verify(Verify),
+    /// Decide every recorded answer again: exit 0 if all come out the same, 1 if one does not, 2 if unreadable
+    Replay(Replay),
+    /// Copy the database into one file, beside a running server, and check the copy
+    Backup(Backup),
+    /// Put a backup in the database's place: refused where it would lose part of a log, unless told
+    Restore(Restore),
+    /// Look everything over: exit 0 if all is well or only worth a look, 1 if something is wrong
+    Doctor(Doctor),
     /// Work with mandates and policies as files
     #[command(subcommand)]
     Mandate(MandateCommand),
@@ -195,6 +203,60 @@ pub(super) struct Verify {
     pub(super) key: Option<String>,
 }
 
+#[derive(Debug, Args)]
+pub(super) struct Replay {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Whose log [default: every tenant's]
+    #[arg(long, value_name = "SLUG")]
+    pub(super) tenant: Option<String>,
+    /// The first place in the log, counted from 0 [default: 0]
+    #[arg(long, value_name = "N")]
+    pub(super) from: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Backup {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// The file to write
+    #[arg(value_name = "FILE")]
+    pub(super) file: String,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Restore {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// A file that `procura backup` wrote
+    #[arg(value_name = "FILE")]
+    pub(super) file: String,
+    /// A signed checkpoint from elsewhere that the backup must reach; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(super) checkpoint: Vec<String>,
+    /// Restore although part of a log is lost, and why: the reason is recorded in every log
+    #[arg(long, value_name = "REASON")]
+    pub(super) accept_loss: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Doctor {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Leave out the drill: a server on a scratch copy whose disk is full, then whose database is locked
+    #[arg(long)]
+    pub(super) no_drill: bool,
+    /// The folder that `serve` writes mail to
+    #[arg(long, value_name = "DIR")]
+    pub(super) mail_folder: Option<String>,
+    /// The mail server that `serve` sends mail over
+    #[arg(long, value_name = "URL")]
+    pub(super) smtp_url: Option<String>,
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum MandateCommand {
     /// Check a mandate: exit 0 if it can go live, 1 if not, 2 if unreadable
@@ -235,6 +297,9 @@ pub(super) struct MandateExplain {
     /// For which instant [default: now]
     #[arg(long, value_name = "TIME")]
     pub(super) at: Option<String>,
+    /// The tenant's time zone, in which days, weeks and months begin [default: Etc/UTC]
+    #[arg(long, value_name = "AREA/CITY")]
+    pub(super) zone: Option<String>,
     /// The agent's kind: acting, reading or answering [default: acting]
     #[arg(long, value_name = "KIND")]
     pub(super) kind: Option<String>,
@@ -242,6 +307,9 @@ pub(super) struct MandateExplain {
 
 #[derive(Debug, Args)]
 pub(super) struct MandateDiff {
+    /// Compare policies [default: told by what stands in the files]
+    #[arg(long)]
+    pub(super) policy: bool,
     /// The old version as YAML or JSON
     #[arg(value_name = "OLD")]
     pub(super) old: String,
@@ -254,6 +322,20 @@ pub(super) struct MandateDiff {
 pub(super) enum KeysCommand {
     /// List every tenant's keys with their public halves
     List(Place),
+    /// Put a new key in the place of one that is in force; every server on the database must be stopped
+    Rotate(KeysRotate),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct KeysRotate {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// Whose key
+    #[arg(long, value_name = "SLUG")]
+    pub(super) tenant: Option<String>,
+    /// Which: token, which signs agents' tokens, or auth, which authenticates receipts
+    #[arg(long, value_name = "PURPOSE")]
+    pub(super) purpose: Option<String>,
 }
 
 #[cfg(test)]

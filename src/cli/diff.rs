@@ -1,18 +1,31 @@
-//! `procura mandate diff`: what a new version of a mandate says otherwise than the old one, and whether it is narrower.
+//! `procura mandate diff`: what a new version of a mandate or a policy says otherwise than the old one, and whether it
+//! is narrower.
 
 use super::arguments::MandateDiff;
+use super::config::Sources;
 use super::mandate::document;
 use super::output::{self, Failure, Form};
-use crate::engine::{Change, MandateDocument, compare};
+use crate::domain::Malformed;
+use crate::engine::{Change, MandateDocument, PolicyDocument, compare, compare_policies};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
+/// What a policy may say at its top and a mandate may not.
+const OF_POLICIES: [&str; 3] = ["rule_sets", "labels", "unregistered"];
+
 /// Says what changed, clause by clause and member by member: always 0.
-pub(super) fn run(options: &MandateDiff, form: Form) -> Result<u8, Failure> {
-    let old = document(&options.old, MandateDocument::read)?;
-    let new = document(&options.new, MandateDocument::read)?;
-    let change = compare(&old, &new);
-    let parts = parts(&old.to_json(), &new.to_json());
+pub(super) fn run(sources: &Sources, options: &MandateDiff, form: Form) -> Result<u8, Failure> {
+    let value = |name: &str| document(name, |value| Ok(value.clone()));
+    let files = [(&options.old, value(&options.old)?), (&options.new, value(&options.new)?)];
+    let policies = sources.switch("policy", options.policy)? || files.iter().any(|(_, file)| is_policy(file));
+    let [old, new] = &files;
+    let (change, parts) = if policies {
+        let (old, new) = (read(old, PolicyDocument::read)?, read(new, PolicyDocument::read)?);
+        (compare_policies(&old, &new), policy_parts(&old.to_json(), &new.to_json()))
+    } else {
+        let (old, new) = (read(old, MandateDocument::read)?, read(new, MandateDocument::read)?);
+        (compare(&old, &new), parts(THE_REST, &old.to_json(), &new.to_json()))
+    };
     if form == Form::Json {
         let parts: Vec<Value> = parts.iter().map(Part::to_json).collect();
         output::json(&json!({"change": change.as_str(), "parts": parts}))?;
@@ -21,6 +34,18 @@ pub(super) fn run(options: &MandateDiff, form: Form) -> Result<u8, Failure> {
     output::line(format!("{}: {}", change.as_str(), meaning(change)))?;
     parts.iter().flat_map(Part::lines).try_for_each(output::line)?;
     Ok(0)
+}
+
+/// Whether a document says what only a policy may say.
+fn is_policy(document: &Value) -> bool {
+    OF_POLICIES.iter().any(|member| document.get(member).is_some())
+}
+
+fn read<T>(
+    (name, value): &(&String, Value),
+    read: impl FnOnce(&Value) -> Result<T, Malformed>,
+) -> Result<T, Failure> {
+    read(value).map_err(|malformed| Failure::usage(format!("`{name}`: {malformed}")))
 }
 
 /// What a kind of change says, in words.
@@ -33,10 +58,18 @@ const fn meaning(change: Change) -> &'static str {
     }
 }
 
+/// What stands in no clause of a mandate, and in none of a policy.
+const THE_REST: &str = "the mandate itself";
+const THE_POLICY: &str = "the policy itself";
+
 /// A clause, or all the rest of the document, where the versions differ.
 struct Part {
+    /// The rule set the clause stands in, where it is not the general one of a policy, or the one clauses of a mandate.
+    rule_set: Option<String>,
     /// The clause's id; `None` is the rest.
     clause: Option<String>,
+    /// What the rest is called.
+    rest: &'static str,
     change: &'static str,
     members: Vec<Difference>,
 }
@@ -49,11 +82,11 @@ struct Difference {
 }
 
 /// What differs: the document itself, then its clauses in the old version's order, then the new ones.
-fn parts(old: &Value, new: &Value) -> Vec<Part> {
+fn parts(called: &'static str, old: &Value, new: &Value) -> Vec<Part> {
     let mut parts = Vec::new();
-    let rest = differences(&without_clauses(old), &without_clauses(new));
+    let rest = differences(&without(old, "clauses"), &without(new, "clauses"));
     if !rest.is_empty() {
-        parts.push(Part { clause: None, change: "changed", members: rest });
+        parts.push(Part { rule_set: None, clause: None, rest: called, change: "changed", members: rest });
     }
     let (before, after) = (clauses(old), clauses(new));
     for (id, clause) in &before {
@@ -74,12 +107,38 @@ fn push(parts: &mut Vec<Part>, id: &str, change: &'static str, old: &Value, new:
     // The id is what the part is called.
     members.retain(|member| member.place != "id");
     if !members.is_empty() {
-        parts.push(Part { clause: Some(id.to_owned()), change, members });
+        parts.push(Part { rule_set: None, clause: Some(id.to_owned()), rest: THE_REST, change, members });
     }
 }
 
-fn without_clauses(document: &Value) -> Value {
-    let members = document.as_object().into_iter().flatten().filter(|(name, _)| *name != "clauses");
+/// What differs between two policies: what stands in no rule set, then rule set by rule set, each known by whom it is
+/// for.
+fn policy_parts(old: &Value, new: &Value) -> Vec<Part> {
+    let mut found = parts(THE_POLICY, &without(old, "rule_sets"), &without(new, "rule_sets"));
+    let sets = |document: &Value| -> Vec<Value> {
+        document.get("rule_sets").and_then(Value::as_array).cloned().unwrap_or_default()
+    };
+    let applies = |set: &Value| set.get("applies").cloned().unwrap_or_else(|| json!({}));
+    let (before, after) = (sets(old), sets(new));
+    let added = after.iter().filter(|set| before.iter().all(|other| applies(other) != applies(set)));
+    for set in before.iter().chain(added) {
+        let whom = applies(set);
+        let of = |sets: &[Value]| {
+            let set = sets.iter().find(|set| applies(set) == whom);
+            json!({"clauses": set.and_then(|set| set.get("clauses"))})
+        };
+        let name = whom.as_object().filter(|members| !members.is_empty()).map(|members| {
+            let parts = members.iter().map(|(name, value)| format!("{name} {}", plain(value)));
+            parts.collect::<Vec<_>>().join(", ")
+        });
+        let inside = parts(THE_POLICY, &of(&before), &of(&after));
+        found.extend(inside.into_iter().map(|part| Part { rule_set: name.clone(), ..part }));
+    }
+    found
+}
+
+fn without(document: &Value, left_out: &str) -> Value {
+    let members = document.as_object().into_iter().flatten().filter(|(name, _)| *name != left_out);
     Value::Object(members.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
@@ -138,12 +197,17 @@ fn is_amount(members: &Map<String, Value>) -> bool {
 impl Part {
     fn to_json(&self) -> Value {
         let members: Vec<Value> = self.members.iter().map(Difference::to_json).collect();
-        json!({"clause": self.clause, "change": self.change, "members": members})
+        let mut part = json!({"clause": self.clause, "change": self.change, "members": members});
+        if let (Some(name), Some(object)) = (&self.rule_set, part.as_object_mut()) {
+            object.insert("rule_set".to_owned(), json!(name));
+        }
+        part
     }
 
     fn lines(&self) -> Vec<String> {
-        let name = self.clause.as_deref().unwrap_or("the mandate itself");
-        let mut lines = vec![format!("{name} {}", self.change)];
+        let name = self.clause.as_deref().unwrap_or(self.rest);
+        let place = self.rule_set.as_ref().map(|set| format!(" (for {set})")).unwrap_or_default();
+        let mut lines = vec![format!("{name}{place} {}", self.change)];
         lines.extend(self.members.iter().map(Difference::line));
         lines
     }

@@ -5,6 +5,7 @@ use super::catalogue;
 use super::config::Sources;
 use super::mandate::document;
 use super::output::{self, Failure, Form};
+use super::values;
 use crate::committer::clock;
 use crate::domain::{
     AgentId, AgentKind, ExternalName, FactsFrom, Malformed, Outcome, PrincipalId, Scope, Scopes, Timestamp,
@@ -34,9 +35,15 @@ pub(super) fn run(sources: &Sources, options: &MandateExplain, form: Form) -> Re
         None => Catalogue::default(),
     };
     let at: Option<Timestamp> = sources.parse("at", options.at.as_deref(), str::parse)?;
+    let zone = sources.parse("zone", options.zone.as_deref(), values::zone)?.unwrap_or(chrono_tz::UTC);
     let kind: Option<AgentKind> = sources.parse("kind", options.kind.as_deref(), str::parse)?;
-    let case =
-        Case { mandate, policy, kind: kind.unwrap_or(AgentKind::Acting), at: at.unwrap_or_else(clock::now) };
+    let case = Case {
+        mandate,
+        policy,
+        kind: kind.unwrap_or(AgentKind::Acting),
+        at: at.unwrap_or_else(clock::now),
+        zone,
+    };
     let action = check_labels(&case.policy, &request).and_then(|()| action(&catalogue, &request));
     let action = action.map_err(|malformed| Failure::usage(format!("`{}`: {malformed}", options.request)))?;
     let explanation = case.explain(&action);
@@ -64,6 +71,7 @@ struct Case {
     policy: PolicyDocument,
     kind: AgentKind,
     at: Timestamp,
+    zone: chrono_tz::Tz,
 }
 
 impl Case {
@@ -83,7 +91,7 @@ impl Case {
             country_fixed: None,
             known: &nobody,
             used: &unread,
-            zone: chrono_tz::UTC,
+            zone: self.zone,
         };
         let Ok((_, empty)) = engine::decide_reading(&standing, action, self.at, |_| Ok::<_, Infallible>(0));
         engine::explain(&Standing { used: &empty, ..standing }, action, self.at)

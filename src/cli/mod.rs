@@ -7,10 +7,13 @@
 //! ```
 
 mod arguments;
+mod backup;
 mod catalogue;
+mod client;
 mod config;
 mod demo;
 mod diff;
+mod doctor;
 mod explain;
 mod export;
 mod keys;
@@ -19,6 +22,9 @@ mod mandate;
 mod output;
 mod place;
 mod progress;
+mod replay;
+mod restore;
+mod rotate;
 mod serve;
 mod setup;
 mod values;
@@ -51,6 +57,10 @@ fn dispatch(arguments: &Arguments) -> Result<u8, Failure> {
         | Command::Serve(_)
         | Command::Export(_)
         | Command::Verify(_)
+        | Command::Replay(_)
+        | Command::Backup(_)
+        | Command::Restore(_)
+        | Command::Doctor(_)
         | Command::Mandate(_)
         | Command::Keys(_) => logging::Level::Info,
     };
@@ -61,9 +71,14 @@ fn dispatch(arguments: &Arguments) -> Result<u8, Failure> {
         Command::Serve(options) => serve::run(&sources, options, form),
         Command::Export(options) => export::run(&sources, options, form),
         Command::Verify(options) => verify::run(&sources, options, form),
+        Command::Replay(options) => replay::run(&sources, options, form),
+        Command::Backup(options) => backup::run(&sources, options, form),
+        Command::Restore(options) => restore::run(&sources, options, form),
+        Command::Doctor(options) => doctor::run(&sources, options, form),
         Command::Mandate(MandateCommand::Check(options)) => mandate::check(&sources, options, form),
         Command::Mandate(MandateCommand::Explain(options)) => explain::run(&sources, options, form),
-        Command::Mandate(MandateCommand::Diff(options)) => diff::run(options, form),
+        Command::Mandate(MandateCommand::Diff(options)) => diff::run(&sources, options, form),
         Command::Keys(KeysCommand::List(options)) => keys::list(&sources, options, form),
+        Command::Keys(KeysCommand::Rotate(options)) => rotate::run(&sources, options, form),
     }
 }

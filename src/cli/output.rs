@@ -22,6 +22,11 @@ impl Failure {
         Self { status: 1, message: message.into() }
     }
 
+    /// The same, of a command whose status 1 says that something it read is not so: status 2.
+    pub(super) fn into_unreadable(self) -> Self {
+        Self { status: 2, ..self }
+    }
+
     /// The same, and what to do about it.
     pub(super) fn with(self, advice: &str) -> Self {
         Self { message: format!("{}; {advice}", self.message), ..self }
@@ -40,7 +45,7 @@ impl Failure {
         self.status
     }
 
-    #[cfg(test)]
+    /// The sentence.
     pub(super) fn message(&self) -> &str {
         &self.message
     }

@@ -1,7 +1,7 @@
 //! The intents a tenant knows: what their arguments look like, and where in them the facts stand.
 
 use super::node::{Faults, Node, Vocabulary, shown};
-use super::{pointer, published, schema};
+use super::{keywords, pointer, published, schema};
 use crate::domain::{Amount, Country, Currency, ExternalName, Intent, Label, Malformed};
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
@@ -137,6 +137,35 @@ impl CatalogueEntry {
         Value::Object(object)
     }
 
+    /// Checks that every place it names may hold something at all.
+    ///
+    /// An entry that does not is read all the same: what it would derive is missing from every call.
+    ///
+    /// # Errors
+    /// Every pointer that leads nowhere in what the schema takes.
+    pub fn check_places(&self) -> Result<(), Malformed> {
+        let mut faults = Faults::default();
+        let places = &self.places;
+        let single = [
+            ("/amount", &places.amount),
+            ("/currency", &places.currency),
+            ("/resource", &places.resource),
+            ("/country", &places.country),
+        ];
+        let single = single.into_iter().map(|(at, place)| (at.to_owned(), place.as_ref()));
+        let listed = places.counterparties.iter().enumerate();
+        let listed = listed.map(|(index, place)| (format!("/counterparties/{index}"), Some(place)));
+        for (at, place) in single.chain(listed) {
+            if let Some(Place::Pointer(pointer)) = place
+                && !keywords::may_hold(&self.schema, pointer)
+            {
+                let shown = shown(&json!(pointer));
+                faults.add(&at, format!("`{shown}` stands nowhere in what the schema of `arguments` takes"));
+            }
+        }
+        faults.finish(Some(()))
+    }
+
     /// Checks the arguments of a call; a fault's pointer begins with `/arguments`.
     pub(super) fn check_arguments(&self, arguments: &Map<String, Value>) -> Result<(), Malformed> {
         schema::check(&self.validator, &Value::Object(arguments.clone()))
@@ -212,6 +241,12 @@ fn arguments_schema(node: &Node<'_>, faults: &mut Faults) -> Option<Validator> {
     let bytes = node.value().to_string().len();
     if bytes > LARGEST_SCHEMA_BYTES {
         node.fault(faults, format!("{bytes} bytes, {LARGEST_SCHEMA_BYTES} are allowed"));
+        return None;
+    }
+    let mut found = Faults::default();
+    keywords::check(node, &mut found);
+    if let Err(malformed) = found.finish(Some(())) {
+        faults.add_all(malformed, "");
         return None;
     }
     match schema::compile(node.value()) {

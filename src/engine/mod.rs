@@ -27,6 +27,7 @@ mod document;
 mod explain;
 mod hours;
 mod implies;
+mod keywords;
 mod labels;
 mod ledger;
 mod limit;

@@ -176,8 +176,9 @@ impl<'a> Node<'a> {
         }
     }
 
-    fn unexpected<T>(&self, expected: &str, faults: &mut Faults) -> Option<T> {
-        self.fault(faults, format!("`{}` found, {expected} expected", shown(self.value)));
+    /// Notes that something else stands here than is expected.
+    pub(super) fn unexpected<T>(&self, expected: &str, faults: &mut Faults) -> Option<T> {
+        self.fault(faults, format!("{} found, {expected} expected", found(self.value)));
         None
     }
 }
@@ -233,6 +234,12 @@ pub(super) fn shown(value: &Value) -> String {
         Value::Array(_) => "[…]".to_owned(),
         Value::Object(_) => "{…}".to_owned(),
     }
+}
+
+/// What stands where something else is expected: a text is called one, since `"3"` looks like 3 otherwise.
+pub(super) fn found(value: &Value) -> String {
+    let what = if value.is_string() { "the text " } else { "" };
+    format!("{what}`{}`", shown(value))
 }
 
 fn shorten(text: &str) -> String {

@@ -1,7 +1,7 @@
 //! From a JSON value to clauses: the part of reading that mandates, policies and credentials share.
 
 use super::document::{Approvals, Clause, ClauseId, Domain, Effect, MOST_APPROVALS, Otherwise};
-use super::node::{Faults, Node, Vocabulary, shown};
+use super::node::{Faults, Node, Vocabulary, found};
 use super::read::MOST_CLAUSES;
 use super::read_condition::conditions;
 use super::read_limit::limits;
@@ -118,10 +118,8 @@ fn approvals(node: &Node<'_>, faults: &mut Faults) -> Option<Approvals> {
             u8::try_from(number).unwrap_or(MOST_APPROVALS)
         }
         Some((_, node)) => {
-            let detail = format!(
-                "`{}` found, a whole number from 1 to {MOST_APPROVALS} expected",
-                shown(node.value())
-            );
+            let detail =
+                format!("{} found, a whole number from 1 to {MOST_APPROVALS} expected", found(node.value()));
             node.fault(faults, detail);
             return None;
         }

@@ -5,7 +5,7 @@ use super::document::{
     AmountTest, Condition, CounterpartyTest, CountryTest, EvidenceTest, LabelTest, Owner, ResourceTest,
 };
 use super::hours::{Day, DaysOfWeek, Hours, Minute};
-use super::node::{Faults, Members, Node, Vocabulary, shown};
+use super::node::{Faults, Members, Node, Vocabulary, found, shown};
 use super::pointer::Pointer;
 use super::protected::Literal;
 use super::reach::HostDomains;
@@ -270,8 +270,8 @@ fn count(node: &Node<'_>, fewest: usize, faults: &mut Faults) -> Option<usize> {
     let count = node.value().as_u64().and_then(|count| usize::try_from(count).ok());
     let count = count.filter(|count| (fewest..=MOST_CITES).contains(count));
     if count.is_none() {
-        let found = shown(node.value());
-        node.fault(faults, format!("`{found}` found, a whole number from {fewest} to {MOST_CITES} expected"));
+        let found = found(node.value());
+        node.fault(faults, format!("{found} found, a whole number from {fewest} to {MOST_CITES} expected"));
     }
     count
 }

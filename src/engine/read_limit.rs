@@ -2,7 +2,7 @@
 
 use super::document::ClauseId;
 use super::limit::{Bound, Each, Limit, MOST_LIMITS, Period};
-use super::node::{Faults, Members, Node, Vocabulary, shown};
+use super::node::{Faults, Members, Node, Vocabulary, found};
 
 const LIMIT: Vocabulary =
     Vocabulary { noun: "member", allowed: &["total", "count", "once_per", "per", "each", "pool"] };
@@ -28,8 +28,8 @@ fn limit(node: &Node<'_>, faults: &mut Faults) -> Option<Limit> {
     let named: Vec<&str> =
         ["total", "count", "once_per"].into_iter().filter(|name| members.get(name).is_some()).collect();
     let [bound] = named.as_slice() else {
-        let found = if named.is_empty() { "none of them".to_owned() } else { named.join(" and ") };
-        node.fault(faults, format!("{found} found, one of total, count, once_per expected"));
+        let what = if named.is_empty() { "none of them".to_owned() } else { named.join(" and ") };
+        node.fault(faults, format!("{what} found, one of total, count, once_per expected"));
         return None;
     };
     let each = members.get("each").and_then(|node| node.word(&EACH, faults));
@@ -58,7 +58,7 @@ fn bounded(members: &Members<'_>, faults: &mut Faults) -> Option<Bound> {
     let most = node.value().as_u64().filter(|count| (1..=HIGHEST_COUNT).contains(count));
     if most.is_none() {
         let detail =
-            format!("`{}` found, a whole number from 1 to {HIGHEST_COUNT} expected", shown(node.value()));
+            format!("{} found, a whole number from 1 to {HIGHEST_COUNT} expected", found(node.value()));
         node.fault(faults, detail);
     }
     Some(Bound::Count { most: most?, per: per? })

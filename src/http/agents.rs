@@ -1,5 +1,6 @@
 //! Agents and their credentials.
 
+use super::body::Plain;
 use super::request::{self, Query, has_leaf, path_id};
 use super::{Problem, body};
 use crate::actions::credential::{self as act, Given, Terms};
@@ -13,6 +14,7 @@ use crate::storage::agent::{self, Agent};
 use crate::storage::credential::{self, Credential};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Value, json};
+use std::cell::Cell;
 
 /// The most scopes a list may name, so that a long one is refused before it is read.
 const MOST_SCOPES: usize = 64;
@@ -25,9 +27,9 @@ pub(super) async fn create(
 ) -> Result<HttpResponse, Problem> {
     let person = request::person(&app, &request).await?;
     let mut members = body::object(&request, &mut payload).await?;
-    let name: Label = members.parsed_required("name")?;
-    let kind: AgentKind = members.parsed_required("kind")?;
-    members.finish("name, kind")?;
+    let name: Option<Label> = members.parsed_required("name");
+    let kind: Option<AgentKind> = members.parsed_required("kind");
+    let (name, kind) = members.finish("name, kind", name.zip(kind))?;
     let tenant = person.tenant.clone();
     let sealed =
         app.committer.act(tenant, move |books| act_agent::create(books, &person, name, kind)).await??;
@@ -107,21 +109,20 @@ pub(super) async fn derive(
 
 /// Reads the terms of a credential to be made.
 fn terms(mut members: body::Members, by_person: bool) -> Result<(Terms, Secret), Problem> {
-    let label: Label = members.parsed_required("label")?;
-    let scopes = scopes(members.take("scopes"))?;
-    let seconds: Option<i64> = members.optional("expires_in")?;
-    let clauses = members
-        .take("clauses")
-        .map(|value| CredentialClauses::read(&value).map_err(|malformed| malformed.under("/clauses")))
-        .transpose()?;
+    let label: Option<Label> = members.parsed_required("label");
+    withheld(members.look("scopes"))?;
+    let scopes = members.required("scopes", scopes);
+    let seconds: Option<i64> = members.optional("expires_in");
+    let clauses = members.read("clauses", |value| CredentialClauses::read(&value));
     // What a sub-agent's credential is for and where it acts is its parent's to say, and the person's before that.
     let (country, purpose) =
-        if by_person { (members.parsed("country")?, members.parsed("purpose")?) } else { (None, None) };
-    members.finish(if by_person {
+        if by_person { (members.parsed("country"), members.parsed("purpose")) } else { (None, None) };
+    let allowed = if by_person {
         "label, scopes, expires_in, clauses, country, purpose"
     } else {
         "label, scopes, expires_in, clauses"
-    })?;
+    };
+    let (label, scopes) = members.finish(allowed, label.zip(scopes))?;
     let secret = Secret::generate(SecretKind::Client, entropy::bytes());
     let terms = Terms {
         label,
@@ -135,38 +136,32 @@ fn terms(mut members: body::Members, by_person: bool) -> Result<(Terms, Secret),
     Ok((terms, secret))
 }
 
+/// No agent is ever given the right to write mandates, whatever else is asked for.
+fn withheld(scopes: Option<&Value>) -> Result<(), Error> {
+    let names = scopes.and_then(Value::as_array).into_iter().flatten().take(MOST_SCOPES);
+    let place = names.enumerate().find(|(_, name)| **name == Scope::MandateWrite.as_str());
+    match place {
+        Some((position, _)) => Err(Error::ScopeWithheld { pointer: format!("/scopes/{position}") }),
+        None => Ok(()),
+    }
+}
+
 /// Reads a list of scopes, each at its own place.
-fn scopes(value: Option<Value>) -> Result<Scopes, Problem> {
-    let names = match value {
-        Some(Value::Array(names)) => names,
-        Some(other) => {
-            return Err(Malformed::at("/scopes", format!("`{other}` is not a list of scopes")).into());
-        }
-        None => return Err(Malformed::whole("member `scopes` is missing").into()),
-    };
+fn scopes(value: Value) -> Result<Scopes, Malformed> {
+    let names: Vec<Value> = Plain::of(value)?;
     if names.len() > MOST_SCOPES {
-        return Err(Malformed::at(
-            "/scopes",
-            format!("{} scopes are named, {MOST_SCOPES} may be", names.len()),
-        )
-        .into());
+        return Err(Malformed::whole(format!("{} scopes are named, {MOST_SCOPES} may be", names.len())));
     }
-    let mut scopes = Scopes::NONE;
-    for (position, name) in names.iter().enumerate() {
-        let pointer = format!("/scopes/{position}");
-        let text = name
-            .as_str()
-            .ok_or_else(|| Malformed::at(pointer.clone(), format!("`{name}` is not a scope")))?;
-        let scope: Scope = text.parse().map_err(|detail: String| Malformed::at(pointer.clone(), detail))?;
-        if scope == Scope::MandateWrite {
-            return Err(Error::ScopeWithheld { pointer }.into());
+    let seen = Cell::new(Scopes::NONE);
+    body::each(names, |name| {
+        let scope: Scope = body::parse(name)?;
+        if seen.get().contains(scope) {
+            return Err(Malformed::whole(format!("`{scope}` stands twice")));
         }
-        if scopes.contains(scope) {
-            return Err(Malformed::at(pointer, format!("`{scope}` stands twice")).into());
-        }
-        scopes = scopes.with(scope);
-    }
-    Ok(scopes)
+        seen.set(seen.get().with(scope));
+        Ok(())
+    })?;
+    Ok(seen.get())
 }
 
 /// A credential just made, with the secret that is shown this once.
@@ -183,8 +178,14 @@ fn given(sealed: &Sealed<Given>, secret: &Secret) -> HttpResponse {
         "scopes": given.credential.scopes,
         "expires_at": given.token_expires_at,
         "credential_expires_at": given.credential.expires_at,
+        "warnings": given.idle.iter().map(idle).collect::<Vec<_>>(),
         "receipt": super::receipt(sealed, &given.stored),
     }))
+}
+
+/// A scope that does nothing yet.
+fn idle(scope: Scope) -> Value {
+    json!({"pointer": "/scopes", "detail": format!("the live mandate has no `{scope}`: it does nothing until it has")})
 }
 
 /// Lists the person's credentials.

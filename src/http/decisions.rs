@@ -110,9 +110,9 @@ pub(super) async fn approve(
     let person = request::person(&app, &request).await?;
     let id: DecisionId = path_id(&path, "decision")?;
     let mut members = body::object(&request, &mut payload).await?;
-    let shown: Hash = members.parsed_required("input_hash")?;
-    let seconds: Option<i64> = members.optional("valid_for")?;
-    members.finish("input_hash, valid_for")?;
+    let shown: Option<Hash> = members.parsed_required("input_hash");
+    let seconds: Option<i64> = members.optional("valid_for");
+    let shown = members.finish("input_hash, valid_for", shown)?;
     let answer = give_approval(&app, &request, person, id, shown, seconds.map(Duration::seconds)).await?;
     Ok(HttpResponse::Ok().json(answer))
 }
@@ -155,9 +155,9 @@ pub(super) async fn decline(
     let person = request::person(&app, &request).await?;
     let id: DecisionId = path_id(&path, "decision")?;
     let mut members = body::object(&request, &mut payload).await?;
-    let reason: Option<Label> = members.parsed("reason")?;
-    let narrow = members.take("narrow").map(one_clause).transpose()?;
-    members.finish("reason, narrow")?;
+    let reason: Option<Label> = members.parsed("reason");
+    let narrow = members.read("narrow", one_clause);
+    members.finish("reason, narrow", Some(()))?;
     Ok(HttpResponse::Ok().json(give_decline(&app, &request, person, id, reason, narrow).await?))
 }
 
@@ -184,11 +184,11 @@ fn one_clause(value: Value) -> Result<Clause, Malformed> {
     let clauses = CredentialClauses::read(&Value::Array(vec![value])).map_err(|mut malformed| {
         for fault in &mut malformed.faults {
             let rest = fault.pointer.strip_prefix("/0").unwrap_or(&fault.pointer);
-            fault.pointer = format!("/narrow{rest}");
+            fault.pointer = rest.to_owned();
         }
         malformed
     })?;
-    clauses.0.into_iter().next().ok_or_else(|| Malformed::at("/narrow", "a clause is expected"))
+    clauses.0.into_iter().next().ok_or_else(|| Malformed::whole("a clause is expected"))
 }
 
 /// Says how an effect ended.
@@ -201,9 +201,9 @@ pub(super) async fn resolve(
     let person = request::person(&app, &request).await?;
     let id: DecisionId = path_id(&path, "decision")?;
     let mut members = body::object(&request, &mut payload).await?;
-    let status: EffectStatus = members.parsed_required("status")?;
-    let reference: Option<Label> = members.parsed("reference")?;
-    members.finish("status, reference")?;
+    let status: Option<EffectStatus> = members.parsed_required("status");
+    let reference: Option<Label> = members.parsed("reference");
+    let status = members.finish("status, reference", status)?;
     Ok(HttpResponse::Ok().json(give_resolution(&app, &request, person, id, status, reference).await?))
 }
 
@@ -243,14 +243,14 @@ pub(super) async fn outcome(
     };
     let id: EffectId = path_id(&path, "effect")?;
     let mut members = body::object(&request, &mut payload).await?;
-    let status: EffectStatus = members.parsed_required("status")?;
+    let status: Option<EffectStatus> = members.parsed_required("status");
     let mut details = Map::new();
     for name in ["reference", "detail", "evidence"] {
         if let Some(value) = members.take(name) {
             details.insert(name.to_owned(), value);
         }
     }
-    members.finish("status, reference, detail, evidence")?;
+    let status = members.finish("status, reference, detail, evidence", status)?;
     let report = Report { status, details: Value::Object(details) };
     let sealed =
         app.committer.act(tenant, move |books| act_effect::report(books, &by, id, &report)).await??;

@@ -19,8 +19,8 @@ pub(super) async fn create(
 ) -> Result<HttpResponse, Problem> {
     let operator = request::operator(&app, &request).await?;
     let mut members = body::object(&request, &mut payload).await?;
-    let name: Label = members.parsed_required("name")?;
-    members.finish("name")?;
+    let name: Option<Label> = members.parsed_required("name");
+    let name = members.finish("name", name)?;
     let secret = Secret::generate(SecretKind::Client, entropy::bytes());
     let digest = secret.digest();
     let tenant = operator.person().tenant.clone();

@@ -1,5 +1,6 @@
 //! Sessions, people, and the person's own password.
 
+use super::body::Plain;
 use super::request::{self, Query, attribute, has_leaf};
 use super::{Problem, body};
 use crate::actions::principal::{self as act, NewPrincipal};
@@ -28,13 +29,12 @@ pub(super) async fn sign_in(
     mut payload: web::Payload,
 ) -> Result<HttpResponse, Problem> {
     let mut members = body::object(&request, &mut payload).await?;
-    let tenant: TenantSlug = members.parsed_required("tenant")?;
-    let email: String = members.required("email")?;
-    let password: String = members.required("password")?;
-    if members.take("otp").is_some() {
-        return Err(Malformed::at("/otp", "no second factor is enrolled: leave it out").into());
-    }
-    members.finish("tenant, email, password, otp")?;
+    let tenant: Option<TenantSlug> = members.parsed_required("tenant");
+    let email = members.required("email", String::of);
+    let password = members.required("password", String::of);
+    members.read::<()>("otp", |_| Err(Malformed::whole("no second factor is enrolled: leave it out")));
+    let read = tenant.zip(email).zip(password);
+    let ((tenant, email), password) = members.finish("tenant, email, password, otp", read)?;
     let started = start_session(&app, &request, &tenant, &email, &password).await?;
     let person = &started.person;
     Ok(HttpResponse::Ok().json(json!({
@@ -97,9 +97,9 @@ pub(super) async fn change_password(
 ) -> Result<HttpResponse, Problem> {
     let person = request::person(&app, &request).await?;
     let mut members = body::object(&request, &mut payload).await?;
-    let old: String = members.required("old")?;
-    let new: String = members.required("new")?;
-    members.finish("old, new")?;
+    let old = members.required("old", String::of);
+    let new = members.required("new", String::of);
+    let (old, new) = members.finish("old, new", old.zip(new))?;
     let (slug, id) = (person.tenant.clone(), person.id);
     let stored = app.read(move |connection| principal::find(connection, &slug, id)).await?;
     let stored = stored.and_then(|stored| stored.password);
@@ -140,30 +140,16 @@ pub(super) async fn create(
 ) -> Result<HttpResponse, Problem> {
     let operator = request::operator(&app, &request).await?;
     let mut members = body::object(&request, &mut payload).await?;
-    let email: String = members.required("email")?;
-    let name: Label = members.parsed_required("name")?;
-    let roles: Vec<String> = members.required("roles")?;
-    let password: Option<String> = members.optional("password")?;
-    members.finish("email, name, roles, password")?;
-    let email = normal_email(&email);
-    // A label shows all it holds: what looks like another's address is not one more address.
-    if email.parse::<Label>().is_err() || email.parse::<lettre::Address>().is_err() {
-        let detail =
-            format!("`{}` is not a mail address", email.chars().take(80).collect::<String>().escape_debug());
-        return Err(Malformed::at("/email", detail).into());
-    }
-    let roles: Roles = roles
-        .iter()
-        .map(|role| role.parse::<Role>())
-        .collect::<Result<_, _>>()
-        .map_err(|detail| Malformed::at("/roles", detail))?;
-    if roles.is_empty() {
-        return Err(Malformed::at("/roles", "no role is given, at least one is needed").into());
-    }
-    let Some(password) = password else {
+    let email = members.required("email", mail_address);
+    let name: Option<Label> = members.parsed_required("name");
+    let roles = members.required("roles", roles);
+    if members.look("password").is_none_or(Value::is_null) {
         let detail = "member `password` is missing: invitations by mail are not offered by this version";
-        return Err(Malformed::whole(detail).into());
-    };
+        members.fault(Malformed::whole(detail));
+    }
+    let password: Option<String> = members.optional("password");
+    let read = email.zip(name).zip(roles.zip(password));
+    let ((email, name), (roles, password)) = members.finish("email, name, roles, password", read)?;
     let tenant = operator.person().tenant.clone();
     let password = hash(&app, &password, "/password", &[&email, tenant.as_str(), name.as_str()]).await?;
     let new = NewPrincipal { email, name, roles, password };
@@ -173,6 +159,26 @@ pub(super) async fn create(
     let mut answer = describe(person);
     super::insert(&mut answer, "receipt", super::receipt(&sealed, stored));
     Ok(HttpResponse::Created().json(answer))
+}
+
+/// A mail address in the form that addresses are compared in.
+fn mail_address(value: Value) -> Result<String, Malformed> {
+    let email = normal_email(&String::of(value)?);
+    // A label shows all it holds: what looks like another's address is not one more address.
+    if email.parse::<Label>().is_err() || email.parse::<lettre::Address>().is_err() {
+        let shown: String = email.chars().take(80).collect();
+        return Err(Malformed::whole(format!("`{}` is not a mail address", shown.escape_debug())));
+    }
+    Ok(email)
+}
+
+/// One role or several.
+fn roles(value: Value) -> Result<Roles, Malformed> {
+    let roles: Roles = body::each(Plain::of(value)?, body::parse::<Role>)?.into_iter().collect();
+    if roles.is_empty() {
+        return Err(Malformed::whole("no role is given, at least one is needed"));
+    }
+    Ok(roles)
 }
 
 /// Lists the tenant's people.

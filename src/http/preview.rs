@@ -69,17 +69,17 @@ struct Asked {
 impl Asked {
     fn read(document: &str, body: Value) -> Result<Self, Problem> {
         let mut members = Members::of(body)?;
-        let draft = members.take(document);
-        let since: Option<Timestamp> = members.parsed("since")?;
-        members.finish(&format!("{document}, since"))?;
-        let draft = draft.ok_or_else(|| Malformed::whole(format!("member `{document}` is missing")))?;
+        let draft = members.required(document, Ok);
         let now = clock::now();
-        match since {
-            Some(since) if since > now => {
-                Err(Malformed::at("/since", format!("`{since}` is not past: it is {now} now")).into())
+        let since = members.read("since", |value| {
+            let since: Timestamp = body::parse(value)?;
+            if since > now {
+                return Err(Malformed::whole(format!("`{since}` is not past: it is {now} now")));
             }
-            Some(_) | None => Ok(Self { draft, since }),
-        }
+            Ok(since)
+        });
+        let draft = members.finish(&format!("{document}, since"), draft)?;
+        Ok(Self { draft, since })
     }
 }
 

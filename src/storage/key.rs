@@ -65,3 +65,15 @@ pub fn of_tenant(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<
         .map(read_row)
         .collect()
 }
+
+/// Ends the time in which new things are made with a key; `false` if that has ended already.
+pub fn retire(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    id: KeyId,
+    at: Timestamp,
+) -> Result<bool, StoreError> {
+    let in_force = keys::table.find((tenant.as_str(), id.to_string())).filter(keys::retired_at.is_null());
+    let retired = keys::retired_at.eq(Some(at.unix_milliseconds()));
+    Ok(diesel::update(in_force).set(retired).execute(connection)? == 1)
+}

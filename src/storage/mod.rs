@@ -6,8 +6,10 @@
 pub mod access;
 pub mod agent;
 pub mod approval;
+pub mod backup;
 pub mod book;
 pub mod catalogue;
+pub mod condition;
 pub mod course;
 pub mod credential;
 mod database;
@@ -36,11 +38,12 @@ pub mod tenant;
 pub mod tile;
 mod transaction;
 mod turn;
+pub mod whole;
 pub mod witness;
 
 pub use database::{AnyConnection, Database, Readers, move_write_ahead_log};
 pub use directory::DataDirectory;
 pub use error::StoreError;
-pub use migration::migrate;
+pub use migration::{Differs, differs, migrate};
 pub use read::read_document;
 pub use transaction::{Transaction, savepoint};

@@ -79,6 +79,11 @@ pub fn delete_others(
     .execute(connection)?)
 }
 
+/// Ends everybody's sessions.
+pub fn delete_all(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<usize, StoreError> {
+    Ok(diesel::delete(sessions::table.filter(sessions::tenant.eq(tenant.as_str()))).execute(connection)?)
+}
+
 /// Removes sessions nobody can use any more.
 pub fn delete_idle_since(
     connection: &mut AnyConnection,

@@ -25,6 +25,7 @@ both!(
     a_renewed_token_carries_only_the_scopes_asked_for,
     a_child_cannot_choose_another_country,
     a_stopped_mandate_stops_derivation_too,
+    scopes_that_the_mandate_does_not_have_are_warned_of,
 );
 
 fn a_derived_credential_is_never_wider_than_its_parent(db: Db) {
@@ -291,4 +292,21 @@ fn a_stopped_mandate_stops_derivation_too(db: Db) {
     member.put_mandate(&stopped);
     let child = json!({"label": "c", "scopes": ["action:request"]});
     agent.post("/v1/credentials/derive", &child).expect_problem(403);
+}
+
+fn scopes_that_the_mandate_does_not_have_are_warned_of(db: Db) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let give = |scopes: &[&str]| {
+        let body = json!({"label": "one", "scopes": scopes, "expires_in": 600});
+        let answer = member.post(&format!("/v1/agents/{}/credentials", agent.id), &body).expect(201);
+        let warnings = answer["warnings"].as_array().unwrap().clone();
+        warnings.iter().map(|one| format!("{}: {}", one["pointer"], one["detail"])).collect::<Vec<_>>()
+    };
+    assert!(give(&["action:request", "call:read"]).is_empty());
+    let said = give(&["action:request", "question:ask", "question:answer"]);
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].contains("/scopes") && said[0].contains("`question:ask`"), "{said:?}");
+    assert!(said[1].contains("`question:answer`"), "{said:?}");
 }

@@ -76,7 +76,8 @@ fn an_explanation_shows_every_step_and_ends_with_the_answers_status() {
             "  M-001 allow (Small refunds to people we know): does not hold, so escalate",
             "    fails  amount at most 100.00 EUR: above the ceiling: 120.00 EUR asked, 100.00 EUR allowed",
             "    holds  counterparty known yes",
-            "    -      at most 500.00 EUR per day: not counted, a condition fails",
+            "    holds  at most 500.00 EUR per day: 0.00 EUR used since 2026-11-30T00:00:00.000Z, \
+             120.00 EUR asked, 500.00 EUR allowed",
             "  1 other clause names other intents",
             "answer      escalate: above the ceiling: 120.00 EUR asked, 100.00 EUR allowed",
         ]
@@ -210,4 +211,79 @@ fn a_difference_is_said_clause_by_clause_with_both_values() {
             "  effect: now refuse"
         ]
     );
+}
+
+#[test]
+fn an_explanation_counts_periods_in_the_tenants_zone() {
+    let folder = Folder::new();
+    let mandate = folder.write("mandate.yaml", MANDATE);
+    let asked = request(&folder, "24.00", "mrs-jones");
+    let at = "2026-11-30T23:30:00Z";
+    let since = |zone: &[&str]| {
+        let arguments: Vec<&str> = ["mandate", "explain", "--at", at].iter().chain(zone).copied().collect();
+        let output = said(&ran(&arguments, &[&mandate, &asked], 0));
+        let line = output.lines().find(|line| line.contains("0.00 EUR used since")).unwrap();
+        line.split("used since ").nth(1).unwrap()[..24].to_owned()
+    };
+    // Midnight in Berlin is 23:00 in UTC the day before.
+    assert_eq!(since(&[]), "2026-11-30T00:00:00.000Z");
+    assert_eq!(since(&["--zone", "Europe/Berlin"]), "2026-11-30T23:00:00.000Z");
+    let wrong = ran(&["mandate", "explain", "--zone", "Berlin"], &[&mandate, &asked], 2);
+    assert!(said(&wrong).contains("`Berlin` is not a time zone"), "{}", said(&wrong));
+}
+
+#[test]
+fn two_policies_are_compared_rule_set_by_rule_set() {
+    let folder = Folder::new();
+    let old = folder.write(
+        "old.yaml",
+        "labels: {audience: [internal, public]}
+rule_sets:
+  - clauses:
+      - {id: P-001, intent: payments.*, effect: escalate}
+  - applies: {country: DE}
+    clauses:
+      - {id: P-002, intent: mail.*, effect: refuse}
+",
+    );
+    let new = folder.write(
+        "new.yaml",
+        "labels: {audience: [internal, public]}
+rule_sets:
+  - clauses:
+      - {id: P-001, intent: payments.*, effect: refuse}
+  - applies: {country: DE}
+    clauses:
+      - {id: P-002, intent: mail.*, effect: refuse}
+      - {id: P-003, intent: vote.*, effect: refuse}
+",
+    );
+    assert_eq!(
+        lines(&ran(&["mandate", "diff"], &[&old, &new], 0)),
+        [
+            "narrowed: no action is answered less strictly than before",
+            "P-001 changed",
+            "  effect: escalate, now refuse",
+            "P-003 (for country DE) added",
+            "  intent: now vote.*",
+            "  effect: now refuse",
+        ]
+    );
+    let json = one(&ran(&["mandate", "diff", "--json"], &[&old, &new], 0));
+    assert_eq!((&json["change"], &json["parts"][1]["rule_set"]), (&json!("narrowed"), &json!("country DE")));
+    // Clauses alone may be a policy's: then it has to be said.
+    let short = folder.write("short.yaml", "clauses: [{id: P-001, intent: payments.*, effect: escalate}]\n");
+    let shorter = folder.write("shorter.yaml", "clauses: []\n");
+    ran(&["mandate", "diff"], &[&short, &shorter], 2);
+    assert_eq!(
+        lines(&ran(&["mandate", "diff", "--policy"], &[&short, &shorter], 0))[..2],
+        [
+            "widened: some actions may be answered less strictly than before, none more strictly",
+            "P-001 removed",
+        ]
+    );
+    // One of each is neither.
+    let mandate = folder.write("mandate.yaml", MANDATE);
+    let output = ran(&["mandate", "diff"], &[&old, &mandate], 2);
+    assert!(said(&output).contains("mandate.yaml"), "{}", said(&output));
 }

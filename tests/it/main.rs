@@ -21,6 +21,8 @@ mod approval;
 #[cfg(test)]
 mod attention;
 #[cfg(test)]
+mod backup;
+#[cfg(test)]
 mod browser;
 #[cfg(test)]
 mod call_log;
@@ -36,6 +38,8 @@ mod credential;
 mod database;
 #[cfg(test)]
 mod digest;
+#[cfg(test)]
+mod doctor;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
@@ -69,6 +73,8 @@ mod idempotency;
 #[cfg(test)]
 mod isolation;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod log;
@@ -96,6 +102,10 @@ mod process;
 mod public_log;
 #[cfg(test)]
 mod reference;
+#[cfg(test)]
+mod replay;
+#[cfg(test)]
+mod restore;
 #[cfg(test)]
 mod scenarios;
 #[cfg(test)]

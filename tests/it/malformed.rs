@@ -4,8 +4,13 @@ use crate::agent::Agent;
 use crate::database::{Db, both};
 use crate::documents::small_refunds;
 use crate::server::{Server, eventually};
+use serde_json::json;
 
-both!(a_malformed_body_is_named_and_recorded, a_cursor_that_no_list_gave_is_refused);
+both!(
+    a_malformed_body_is_named_and_recorded,
+    a_cursor_that_no_list_gave_is_refused,
+    everything_wrong_with_a_small_body_is_said_at_once,
+);
 
 /// Each body with what the answer must name: a pointer, or words of the detail.
 const BODIES: [(&str, &str); 39] = [
@@ -103,4 +108,77 @@ fn a_cursor_that_no_list_gave_is_refused(db: Db) {
             member.get(&format!("{path}?cursor={wrong}")).expect_problem(422);
         }
     }
+}
+
+fn everything_wrong_with_a_small_body_is_said_at_once(db: Db) {
+    let server = Server::start(db);
+    let (member, operator) = (server.member_with("m@example.test", &small_refunds()), server.operator());
+    let agent = Agent::new(&member, "runner");
+    let credentials = format!("/v1/agents/{}/credentials", agent.id);
+    for (by, path, body, expected) in [
+        (
+            &member,
+            "/v1/agents",
+            json!({"name": 5, "kind": "sleeping", "colour": "red"}),
+            vec![
+                ("/name", "a number found, a text expected"),
+                ("/kind", "sleeping"),
+                ("/colour", "unknown member"),
+            ],
+        ),
+        (
+            &member,
+            credentials.as_str(),
+            json!({"scopes": ["action:request", "action:request", "all"], "expires_in": "3600", "country": "Germany",
+                "clauses": [{"id": "C", "intent": "a", "effect": "permit"}]}),
+            vec![
+                ("", "`label` is missing"),
+                ("/scopes/1", "stands twice"),
+                ("/scopes/2", "all"),
+                ("/expires_in", "a text found, a whole number expected"),
+                ("/clauses/0/effect", "permit"),
+                ("/country", "Germany"),
+            ],
+        ),
+        (
+            &operator,
+            "/v1/principals",
+            json!({"email": "nowhere", "name": "", "roles": ["king", "member"]}),
+            vec![
+                ("/email", "not a mail address"),
+                ("/name", ""),
+                ("/roles/0", "king"),
+                ("", "`password` is missing"),
+            ],
+        ),
+        (
+            &member,
+            "/v1/session",
+            json!({"tenant": "No Tenant", "password": ["x"], "otp": "1"}),
+            vec![
+                ("/tenant", ""),
+                ("", "`email` is missing"),
+                ("/password", "a list found, a text expected"),
+                ("/otp", "no second factor"),
+            ],
+        ),
+        (
+            &member,
+            "/v1/mandate/preview",
+            json!({"since": "2999-01-01T00:00:00Z", "until": 1}),
+            vec![("", "`mandate` is missing"), ("/since", "not past"), ("/until", "unknown member")],
+        ),
+    ] {
+        let problem = by.post(path, &body).expect_problem(422);
+        let faults = problem["errors"].as_array().unwrap();
+        assert_eq!(faults.len(), expected.len(), "{path}: {problem}");
+        for (fault, (pointer, detail)) in faults.iter().zip(expected) {
+            assert_eq!(fault["pointer"], pointer, "{path}: {problem}");
+            assert!(fault["detail"].as_str().unwrap().contains(detail), "{path} {detail}: {problem}");
+        }
+    }
+    // Whoever asks for the right to write mandates is told that first, whatever else is wrong.
+    let body = json!({"scopes": ["all", "mandate:write"], "colour": 1});
+    let problem = member.post(&credentials, &body).expect_problem(422);
+    assert!(problem["type"].as_str().unwrap().ends_with("/scope-withheld"), "{problem}");
 }

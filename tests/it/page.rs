@@ -6,7 +6,7 @@ use crate::database::{Db, both};
 use crate::documents::{refund, small_refunds};
 use crate::server::{OPERATOR, PASSWORD, Server, TENANT};
 use crate::visitor::Visitor;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 both!(
     a_person_signs_in_with_a_cookie_and_signing_out_ends_the_session,
@@ -18,6 +18,7 @@ both!(
     reading_a_page_changes_nothing_and_is_recorded,
     every_page_comes_with_strict_headers_and_holds_no_script,
     calls_are_narrowed_and_taken_away_from_the_page,
+    whoever_failed_to_sign_in_is_not_called_you,
     a_queue_longer_than_a_page_is_read_to_its_end,
 );
 
@@ -302,4 +303,26 @@ fn a_queue_longer_than_a_page_is_read_to_its_end(db: Db) {
             .unwrap()
             .is_empty()
     );
+}
+
+fn whoever_failed_to_sign_in_is_not_called_you(db: Db) {
+    let server = Server::start(db);
+    server.member("m@example.test");
+    let mut stranger = Visitor::new(&server);
+    let fields = [("tenant", TENANT), ("email", "m@example.test"), ("password", "not the password at all")];
+    assert_eq!(stranger.submit("/sign-in", "/sign-in", &fields).status, 401);
+    let wrong = json!({"tenant": TENANT, "email": "m@example.test", "password": "nor is this one"});
+    server.client().post("/v1/session", &wrong).expect_problem(401);
+    let mut visitor = Visitor::signed_in(&server, "m@example.test");
+    crate::server::eventually("the calls are recorded", || {
+        let page = visitor.page("/calls");
+        ["POST /sign-in", "POST /v1/session"].iter().all(|call| {
+            page.split("<tr>")
+                .any(|row| row.contains(call) && row.contains(">401<") && row.contains("not signed in"))
+        })
+    });
+    let page = visitor.page("/calls");
+    let failed = page.split("<tr>").filter(|row| row.contains(">401<"));
+    assert!(failed.into_iter().all(|row| !row.contains(">you<")), "{page}");
+    assert!(page.contains(">you<"), "what they did themselves stays theirs: {page}");
 }

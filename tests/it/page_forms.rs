@@ -348,6 +348,10 @@ fn a_secret_is_shown_once_and_ends_with_its_credential(db: Db) {
         issued.text[place..].split(['<', '\n']).next().unwrap().to_owned()
     };
     let (secret, token, id) = (shown("pca_"), shown("eyJ"), shown("crd_"));
+    assert!(!issued.text.contains("nothing until it has"), "{}", issued.text);
+    let idle: Vec<_> = fields.iter().copied().chain([("scope", "question:ask")]).collect();
+    let idle = asked.visitor.submit("/agents", &give, &idle);
+    assert!(idle.text.contains("does not have <code>question:ask</code>: it does nothing"), "{}", idle.text);
     let client = asked.server.client().with_token(&token);
     client.evaluate(&refund("5.00")).expect_outcome("allow");
     for path in ["/agents", "/calls"] {

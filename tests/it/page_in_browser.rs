@@ -115,3 +115,42 @@ fn a_person_approves_and_stops_in_a_browser() {
     let incidents = browser.incidents();
     assert!(incidents.is_empty(), "{incidents:#?}");
 }
+
+#[test]
+fn the_log_fits_on_a_phone_and_on_a_desk() {
+    let server = Server::start(Db::Sqlite);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::of_kind(&member, "Night shift of the members' office", "acting", &["action:request"]);
+    agent.evaluate(&refund("5.00")).expect_outcome("allow");
+    agent.evaluate(&refund("5000.00")).expect_outcome("escalate");
+    let long = json!({"intent": format!("account.{}", "a_rather_long_name_of_an_action_".repeat(3))});
+    agent.evaluate(&long).expect_outcome("refuse");
+    let mut browser = Browser::start();
+    sign_in(&mut browser, &server);
+    for width in [390, 768, 960, 1024, 1200] {
+        let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
+        browser.order("Emulation.setDeviceMetricsOverride", &size);
+        browser.open(&format!("{}/calls", server.base()));
+        if let Ok(folder) = std::env::var("SHOTS") {
+            for scheme in ["light", "dark"] {
+                let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+                browser.order("Emulation.setEmulatedMedia", &media);
+                let shot = browser.order("Page.captureScreenshot", &json!({"format": "png"}));
+                std::fs::write(
+                    format!("{folder}/calls-{width}-{scheme}.b64"),
+                    shot["data"].as_str().unwrap(),
+                )
+                .unwrap();
+            }
+        }
+        assert_eq!(browser.ask("document.documentElement.scrollWidth <= innerWidth"), true, "{width}");
+        let inside = "const box = document.querySelector('.table').getBoundingClientRect();\
+                      [...document.querySelectorAll('.table td a')].every(link =>\
+                        link.getBoundingClientRect().right <= box.right && link.getBoundingClientRect().width > 0)";
+        assert_eq!(
+            browser.ask(&format!("(() => {{ {} }})()", inside.replace("[...", "return [..."))),
+            true,
+            "{width}"
+        );
+    }
+}

@@ -75,10 +75,11 @@ fn every_order_of_events_keeps_every_promise() {
     let since = Instant::now();
     let courses = vec![
         // Every disturbance, with few calls; and every call, with few disturbances.
+        one_key(Bounds { sends: 2, crashes: 2, leaps: true, revoked: false, reports: Reports::Agent }),
         one_key(Bounds {
             sends: 2,
-            crashes: 1,
-            leaps: true,
+            crashes: 0,
+            leaps: false,
             revoked: false,
             reports: Reports::AgentThenPoint,
         }),

@@ -1,6 +1,5 @@
 //! `procura demo`: a sample club on a server of its own, and a tour through what its agents may and may not do.
 
-mod client;
 mod club;
 mod teller;
 mod tour;

@@ -1,7 +1,7 @@
 //! The tour: what a member's agents ask for, what they are answered, and that it is as it should be.
 
+use super::super::client::{Answer, Call, Client};
 use super::super::output::{Failure, Form};
-use super::client::{Answer, Call, Client};
 use super::club::{Club, Person, mandate, narrower_mandate, refund, refunds};
 use super::teller::{Teller, clauses};
 use crate::domain::{AgentKind, Outcome};

@@ -422,3 +422,76 @@ fn a_schema_whose_checking_grows_without_bound_is_refused() {
     // Short to write, and large to search with.
     assert!(refused(pattern("[a-z]{1,90}{1,90}".to_owned())).contains("not a JSON Schema"));
 }
+
+#[test]
+fn a_faulty_schema_is_named_at_every_place_with_what_is_allowed() {
+    let schema = json!({
+        "type": "objekt",
+        "required": "a",
+        "properties": {
+            "a": {"type": ["string", "text"], "maxLength": "3"},
+            "b": {"minimum": "1", "multipleOf": 0},
+            "c": 5,
+        },
+        "allOf": [],
+        "$defs": {"x/y": {"uniqueItems": "yes", "enum": "z"}},
+        "dependentRequired": {"a": ["b", 1]},
+    });
+    let kinds = "array, boolean, integer, null, number, object, string";
+    assert_eq!(
+        faults(CatalogueEntry::read(&json!({"title": "t", "effect": false, "arguments": schema}))),
+        [
+            "/arguments/$defs/x~1y/enum: the text `z` found, a list expected".to_owned(),
+            "/arguments/$defs/x~1y/uniqueItems: the text `yes` found, true or false expected".to_owned(),
+            "/arguments/allOf: 0 entries, 1 to 1024 are allowed".to_owned(),
+            "/arguments/dependentRequired/a/1: `1` found, a text expected".to_owned(),
+            "/arguments/properties/a/maxLength: the text `3` found, a whole number, 0 or more expected"
+                .to_owned(),
+            format!("/arguments/properties/a/type/1: `text` found, allowed: {kinds}"),
+            "/arguments/properties/b/minimum: the text `1` found, a number expected".to_owned(),
+            "/arguments/properties/b/multipleOf: `0` found, a number above 0 expected".to_owned(),
+            "/arguments/properties/c: `5` found, a schema: an object, true or false expected".to_owned(),
+            "/arguments/required: the text `a` found, a list expected".to_owned(),
+            format!("/arguments/type: `objekt` found, allowed: {kinds}"),
+        ]
+    );
+}
+
+#[test]
+fn a_pointer_that_leads_nowhere_in_the_schema_is_named() {
+    let check = |arguments: Value, pointer: &str| {
+        let value = json!({"title": "t", "effect": false, "arguments": arguments, "resource": pointer,
+            "counterparties": [{"const": "acct:1"}]});
+        entry(value).check_places()
+    };
+    let closed = || {
+        json!({"type": "object", "properties": {
+            "order": {"type": "object", "properties": {"id": {"type": "string"}}},
+            "lines": {"type": "array", "items": {"type": "string"}},
+            "free": {"type": "object"},
+            "open": {"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "string"}},
+            "either": {"anyOf": [{"type": "string"}]},
+        }})
+    };
+    for (pointer, leads) in [
+        ("/order/id", true),
+        ("/order", true),
+        ("/order/nr", false),
+        ("/order/id/more", false),
+        ("/oder", false),
+        ("/lines/0", true),
+        ("/lines/first", false),
+        ("/free/anything", true),
+        ("/open/b", true),
+        ("/either/x", true),
+    ] {
+        let found = check(closed(), pointer);
+        assert_eq!(found.is_ok(), leads, "{pointer}: {found:?}");
+    }
+    assert!(check(json!({"additionalProperties": false}), "/order").is_err());
+    assert!(check(json!({}), "/order").is_ok(), "a schema that says nothing is not yet a mistake");
+    assert_eq!(
+        faults(check(closed(), "/oder")),
+        ["/resource: `/oder` stands nowhere in what the schema of `arguments` takes"]
+    );
+}

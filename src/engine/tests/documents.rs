@@ -202,7 +202,7 @@ fn every_fault_of_a_mandate_is_named_where_it_stands() {
             "/clauses/3/when/country/in/0: `XX` is not a country: two upper-case letters of ISO 3166-1, such as DE",
             "/clauses/3/when/country/in/2: `DE` stands twice",
             "/clauses/3/when/resource/in: 0 entries, 1 to 1000 are allowed",
-            "/clauses/3/when/untrusted: `no` found, true or false expected",
+            "/clauses/3/when/untrusted: the text `no` found, true or false expected",
             "/clauses/3/when/hours: member `zone` is missing",
             "/clauses/3/when/hours: it tests nothing: give `days`, or `from` and `until`",
             "/clauses/4: `5` found, an object expected",

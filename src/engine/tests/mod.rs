@@ -3,8 +3,10 @@
 #![expect(clippy::needless_pass_by_value, reason = "`json!` literals read best as arguments")]
 
 mod admission;
+mod arguments;
 mod carried;
 mod cedar;
+mod checks;
 mod comparisons;
 mod condition_documents;
 mod conditions;

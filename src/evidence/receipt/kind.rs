@@ -73,8 +73,12 @@ kinds! {
     AccessMinute "access.minute";
     /// Calls that could not be recorded: from, until, how many.
     LogGap "log.gap";
+    /// The log was restored from a backup: from which size, and what was known of a later one.
+    LogRestore "log.restore";
     /// An export was handed out; the last line of it.
     Export "export";
+    /// A key of the tenant was put in the place of another.
+    KeyRotate "key.rotate";
     /// The tenant was set up.
     TenantSetup "tenant.setup";
 }

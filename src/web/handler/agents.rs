@@ -94,6 +94,7 @@ pub(super) async fn give(
             token: sealed.value.token.clone(),
             client_secret: secret.expose().to_owned(),
             scopes: credential.scopes.iter().map(Scope::as_str).collect(),
+            idle: sealed.value.idle.iter().map(Scope::as_str).collect(),
             expires: visit.when(credential.expires_at),
         };
         html(StatusCode::CREATED, &page)

@@ -19,6 +19,8 @@ use std::collections::HashMap;
 const PAGE: i64 = 50;
 /// How many credentials there are to choose from.
 const MOST_CHOICES: i64 = 500;
+/// Where people sign in: on the wire and on the page.
+const SIGN_IN: [&str; 2] = ["/v1/session", "/sign-in"];
 /// What the list of calls is narrowed by.
 const FILTERS: [&str; 5] = ["credential", "outcome", "intent", "from", "until"];
 
@@ -218,6 +220,8 @@ fn call_row(row: &Value, names: &Names, visit: &Visit) -> CallRow {
         text(row, "agent").is_none() || text(row, "chain").is_some_and(|chain| chain.starts_with("prn_"));
     let is_own = text(row, "principal").is_none_or(|id| id == visit.person.id.to_string());
     let (agent, credential) = match (by_person, is_own) {
+        // Whoever tried did not show that they are this person.
+        _ if is_failed_sign_in(row) => (Some(display::line("somebody, not signed in")), None),
         (true, true) => (None, None),
         (true, false) => (named(row, "principal", &names.people), None),
         (false, _) => (named(row, "agent", &names.agents), named(row, "credential", &names.credentials)),
@@ -232,6 +236,13 @@ fn call_row(row: &Value, names: &Names, visit: &Visit) -> CallRow {
         reason: text(row, "reason").or_else(|| text(row, "detail")).map(display::line),
         receipt: text(row, "receipt").map(|id| format!("/calls/receipts/{id}.json")),
     }
+}
+
+fn is_failed_sign_in(row: &Value) -> bool {
+    let failed = row.get("status").and_then(Value::as_u64).is_some_and(|status| status >= 400);
+    failed
+        && text(row, "method") == Some("POST")
+        && text(row, "route").is_some_and(|route| SIGN_IN.contains(&route))
 }
 
 const fn outcome_tone(outcome: Outcome) -> Tone {

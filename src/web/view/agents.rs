@@ -161,6 +161,8 @@ pub struct IssuedPage {
     pub client_secret: String,
     /// What it carries.
     pub scopes: Vec<&'static str>,
+    /// What of that the live mandate does not have.
+    pub idle: Vec<&'static str>,
     /// When it ends.
     pub expires: When,
 }

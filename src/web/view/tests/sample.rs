@@ -366,6 +366,7 @@ pub(super) fn issued(said: &str) -> IssuedPage {
         ),
         client_secret: "pca_7Hq2mZ0vXk9TbR4nLw8sYd3cJf6gPe1aUx5oi0Bq".into(),
         scopes: vec!["action:request", "decision:read"],
+        idle: vec!["decision:read"],
         expires: at(24),
     }
 }

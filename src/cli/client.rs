@@ -1,6 +1,6 @@
 //! Speaks to the server as anyone's program would: JSON over HTTP.
 
-use super::super::output::Failure;
+use super::output::Failure;
 use serde_json::Value;
 use std::time::Duration;
 use ureq::Agent;

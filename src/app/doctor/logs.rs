@@ -1,0 +1,45 @@
+//! The logs: every receipt, link and leaf against the signed head.
+
+use super::super::examine::{Examined, Part, examine};
+use super::Finding;
+use crate::crypto::keyring::MasterKey;
+use crate::storage::tenant::Tenant;
+use crate::storage::{AnyConnection, StoreError};
+use std::collections::BTreeSet;
+
+/// What to do about a log that does not hold.
+const ADVICE: &str = "stop the server, keep this database as it is, and compare with the last backup: somebody or \
+     something wrote to it beside Procura";
+
+/// Looks one tenant's log over.
+pub(super) fn look_over(
+    connection: &mut AnyConnection,
+    tenant: &Tenant,
+    master: Option<&MasterKey>,
+    found: &mut dyn FnMut(Finding),
+    advance: &dyn Fn(u64),
+) -> Result<(), StoreError> {
+    let log = examine(connection, tenant, master, &BTreeSet::new(), advance)?;
+    let slug = &tenant.slug;
+    let size = log.size;
+    let authenticated = if master.is_some() { " and authenticated" } else { "" };
+    for (name, part, well) in [
+        ("receipts", Part::Receipts, format!("{size}, each unchanged{authenticated}")),
+        ("chains", Part::Chains, format!("{}, each linked without a gap", log.chains)),
+        ("tree", Part::Tree, "the receipts come to the signed root".to_owned()),
+        ("checkpoint", Part::Head, format!("signed by the log's key at {size} receipts")),
+    ] {
+        found(finding(name, &log, part, slug.as_str(), &well));
+    }
+    Ok(())
+}
+
+fn finding(name: &'static str, log: &Examined, part: Part, slug: &str, well: &str) -> Finding {
+    let mut faults = log.faults.iter().filter(|fault| fault.part == part);
+    let Some(first) = faults.next() else { return Finding::ok(name, format!("{slug}: {well}")) };
+    let more = match faults.count() {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    Finding::fail(name, format!("{slug}: {first}{more}: {ADVICE}"))
+}

@@ -1,0 +1,444 @@
+//! A backup put in the place of the database: held against every head that is known of its logs, recorded in them, and
+//! only then given the name. What was there is kept.
+
+use super::backup::{BackupError, COMPANIONS, Held, Part, beside, look_over, sync_folder};
+use super::examine::{examine, log_keys};
+use super::tree::Tree;
+use crate::actions::restore::{Restoration, record};
+use crate::committer::{self, Committer, clock};
+use crate::crypto::keyring::{KeyringError, MasterKey};
+use crate::domain::{Hash, TenantSlug, Timestamp};
+use crate::evidence::note::{open_checkpoint, parse_checkpoint};
+use crate::storage::{self, AnyConnection, DataDirectory, Database, StoreError, backup, whole};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What is to be restored, and what is known of its logs.
+#[derive(Debug)]
+pub struct Plan {
+    /// Where the keys lie.
+    pub data_dir: PathBuf,
+    /// What is put in place.
+    pub database: Database,
+    /// The backup.
+    pub file: PathBuf,
+    /// Checkpoints from elsewhere: where each was read from, and its text.
+    pub checkpoints: Vec<(String, String)>,
+    /// Why the loss of part of a log is accepted, if it is.
+    pub accept_loss: Option<String>,
+}
+
+/// Why nothing was restored; nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// The backup, or a file beside it.
+    #[error("{0}")]
+    Backup(#[from] BackupError),
+    /// The master key cannot be used.
+    #[error("{0}")]
+    Key(#[from] KeyringError),
+    /// What was asked does not fit what is there.
+    #[error("{0}")]
+    Unfit(String),
+    /// Something that the message names.
+    #[error("{0}")]
+    Other(String),
+    /// Part of a log would be lost.
+    #[error("part of a log would be lost")]
+    Loss(Lost),
+}
+
+impl From<StoreError> for RestoreError {
+    fn from(error: StoreError) -> Self {
+        Self::Backup(error.into())
+    }
+}
+
+/// What the backup does not hold of what is known.
+#[derive(Debug, Clone, Default)]
+pub struct Lost {
+    /// Of each log.
+    pub logs: Vec<Loss>,
+    /// Why the database that is there cannot say how far its logs went, where it cannot.
+    pub unreadable: Option<String>,
+}
+
+/// What the backup does not hold of one log.
+#[derive(Debug, Clone)]
+pub struct Loss {
+    /// Whose log.
+    pub tenant: TenantSlug,
+    /// A head that is known of it: how many receipts, and their root.
+    pub known: (u64, Hash),
+    /// Where that is known from.
+    pub from: String,
+    /// How the backup differs.
+    pub how: How,
+}
+
+/// How a backup differs from a known head.
+#[derive(Debug, Clone)]
+pub enum How {
+    /// It ends before.
+    Behind {
+        /// How many receipts it holds.
+        size: u64,
+        /// What was recorded after its end, by kind, where that can still be read.
+        acts: BTreeMap<String, u64>,
+    },
+    /// It holds another log: the roots of one size differ.
+    Forked {
+        /// The size at which both have a root.
+        size: u64,
+        /// That of the backup.
+        root: Hash,
+    },
+    /// It does not hold the tenant at all.
+    Gone,
+}
+
+/// What was restored.
+#[derive(Debug)]
+pub struct Restored {
+    /// Each log as it is now: the record of this is its last receipt.
+    pub logs: Vec<(TenantSlug, u64, Hash)>,
+    /// What was lost, as accepted.
+    pub lost: Lost,
+    /// Where what was there is kept.
+    pub kept: Option<String>,
+}
+
+/// A head that is known of a log.
+struct Known {
+    tenant: TenantSlug,
+    size: u64,
+    root: Hash,
+    from: String,
+    sort: &'static str,
+}
+
+/// Restores, or says why not.
+///
+/// # Errors
+/// Nothing was changed then.
+pub fn restore(plan: &Plan, advance: &dyn Fn(u64)) -> Result<Restored, RestoreError> {
+    let _directory = DataDirectory::lock(&plan.data_dir).map_err(RestoreError::Other)?;
+    let master = MasterKey::read(&DataDirectory::master_key_file(&plan.data_dir))?;
+    let part = working_copy(plan)?;
+    let mut lost = Lost::default();
+    let mut known = match known_here(&plan.database)? {
+        Here::Heads(heads) => heads,
+        Here::Unreadable(why) => {
+            lost.unreadable = Some(why);
+            Vec::new()
+        }
+    };
+    known.extend(known_elsewhere(plan, &part.path)?);
+    let mut sizes: BTreeMap<TenantSlug, BTreeSet<u64>> = BTreeMap::new();
+    for head in &known {
+        sizes.entry(head.tenant.clone()).or_default().insert(head.size);
+    }
+    let held = look_over(&part.path, Some(&master), &sizes, advance)?;
+    if held.is_empty() {
+        return Err(RestoreError::Unfit(format!("`{}` holds no tenant", plan.file.display())));
+    }
+    for head in &known {
+        lost.logs.extend(compare(plan, head, &held)?);
+    }
+    let is_lossy = !lost.logs.is_empty() || lost.unreadable.is_some();
+    if is_lossy && plan.accept_loss.is_none() {
+        return Err(RestoreError::Loss(lost));
+    }
+    write_down(plan, &part, &master, &held, &known, &lost)?;
+    backup::settle(&part.path)?;
+    let logs = heads_of(&part.path)?;
+    let kept = put_in_place(plan, part, &logs)?;
+    Ok(Restored {
+        logs: logs.into_iter().map(|(slug, size, root, _)| (slug, size, root)).collect(),
+        lost,
+        kept,
+    })
+}
+
+/// The backup as a file that may be written, beside where it will stand, with the tables of this version.
+fn working_copy(plan: &Plan) -> Result<Part, RestoreError> {
+    let target = match &plan.database {
+        Database::Sqlite(file) => file.clone(),
+        Database::Postgres(_) => DataDirectory::database_file(&plan.data_dir),
+    };
+    let unread = |error| BackupError::File { path: plan.file.clone(), error };
+    let mut from = File::open(&plan.file).map_err(unread)?;
+    let part = Part::create(beside(&target, ".restoring"))?;
+    let copied =
+        OpenOptions::new().write(true).open(&part.path).and_then(|mut to| io::copy(&mut from, &mut to));
+    copied.map_err(|error| BackupError::File { path: part.path.clone(), error })?;
+    // Before anything is written to it, it is held to be what it should be.
+    if !matches!(fs::metadata(&part.path), Ok(about) if about.len() > 0) {
+        return Err(BackupError::NotABackup(format!("`{}` is empty", plan.file.display())).into());
+    }
+    match tables_of(&part.path) {
+        Ok(None) => {}
+        Ok(Some(newer)) => {
+            return Err(RestoreError::Unfit(format!(
+                "`{}` was written by a newer version of Procura, with tables this one does not know ({newer})",
+                plan.file.display()
+            )));
+        }
+        Err(_) => {
+            let shown = plan.file.display();
+            return Err(BackupError::NotABackup(format!("`{shown}` is no backup of Procura")).into());
+        }
+    }
+    let file = Database::Sqlite(part.path.clone());
+    storage::migrate(&mut file.open_writer()?)?;
+    backup::settle(&part.path)?;
+    Ok(part)
+}
+
+/// A migration that the file has been through and this version does not know, if there is one.
+fn tables_of(file: &Path) -> Result<Option<String>, StoreError> {
+    let mut connection = backup::open_file(file)?;
+    Ok(storage::differs(&mut connection)?.unknown.into_iter().next())
+}
+
+/// What the database that is there says of its logs.
+enum Here {
+    Heads(Vec<Known>),
+    Unreadable(String),
+}
+
+fn known_here(database: &Database) -> Result<Here, RestoreError> {
+    if let Database::Sqlite(file) = database {
+        // An empty file is what a setup that never went on leaves.
+        if !fs::metadata(file).is_ok_and(|about| about.len() > 0) {
+            return Ok(Here::Heads(Vec::new()));
+        }
+    }
+    // One connection and no pool of them, which would count as others.
+    let opened = database.open_writer().and_then(|mut connection| {
+        let others = backup::others_connected(&mut connection)?;
+        let heads = heads(&mut connection, database)?;
+        Ok((others, heads))
+    });
+    match opened {
+        Ok((others, _)) if !others.is_empty() => Err(RestoreError::Other(format!(
+            "{database} is in use by another procura: {}: stop every node first",
+            others.join(", ")
+        ))),
+        Ok((_, heads)) => Ok(Here::Heads(heads)),
+        // A server that cannot be reached cannot be restored to either.
+        Err(error) => match database {
+            Database::Sqlite(_) => Ok(Here::Unreadable(error.to_string())),
+            Database::Postgres(_) => Err(error.into()),
+        },
+    }
+}
+
+fn heads(connection: &mut AnyConnection, database: &Database) -> Result<Vec<Known>, StoreError> {
+    if !backup::has_tables(connection)? {
+        return Ok(Vec::new());
+    }
+    let mut heads = Vec::new();
+    for tenant in storage::tenant::all(connection)? {
+        let Some(tree) = Tree::now(connection, &tenant.slug)? else { continue };
+        heads.push(Known {
+            tenant: tenant.slug,
+            size: tree.size(),
+            root: tree.root(),
+            from: format!("{database}"),
+            sort: "database",
+        });
+    }
+    Ok(heads)
+}
+
+/// The checkpoints that were given, each opened with a key of its log.
+fn known_elsewhere(plan: &Plan, part: &Path) -> Result<Vec<Known>, RestoreError> {
+    let mut connection = backup::open_file(part)?;
+    let tenants = storage::tenant::all(&mut connection)?;
+    let mut known = Vec::new();
+    for (name, text) in &plan.checkpoints {
+        let unfit = |why: String| RestoreError::Unfit(format!("`--checkpoint`: `{name}` {why}"));
+        let body = text.split_inclusive("\n\n").next().unwrap_or_default();
+        let stated = parse_checkpoint(body.strip_suffix('\n').unwrap_or(body))
+            .map_err(|error| unfit(format!("is no checkpoint: {error}")))?;
+        let tenant = tenants.iter().find(|tenant| tenant.origin == stated.origin).ok_or_else(|| {
+            unfit(format!("is of the log `{}`, which the backup does not hold", stated.origin))
+        })?;
+        let keys = log_keys(&storage::key::of_tenant(&mut connection, &tenant.slug)?, tenant);
+        let opened = keys.iter().find_map(|key| open_checkpoint(text, key).ok()).ok_or_else(|| {
+            unfit(format!("is signed by no key that the backup holds of the log of `{}`", tenant.slug))
+        })?;
+        known.push(Known {
+            tenant: tenant.slug.clone(),
+            size: opened.size,
+            root: opened.root,
+            from: format!("`{name}`"),
+            sort: "checkpoint",
+        });
+    }
+    Ok(known)
+}
+
+/// What the backup lacks of a head that is known.
+fn compare(plan: &Plan, known: &Known, held: &[Held]) -> Result<Option<Loss>, RestoreError> {
+    let loss = |how| {
+        let (tenant, from) = (known.tenant.clone(), known.from.clone());
+        Some(Loss { tenant, known: (known.size, known.root), from, how })
+    };
+    let Some(held) = held.iter().find(|held| held.tenant.slug == known.tenant) else {
+        return Ok(loss(How::Gone));
+    };
+    if let Some(root) = held.log.roots.get(&known.size) {
+        let (size, root) = (known.size, *root);
+        return Ok(if root == known.root { None } else { loss(How::Forked { size, root }) });
+    }
+    let size = held.log.size;
+    let mut acts = BTreeMap::new();
+    if known.sort == "database" {
+        // The log that is there says what would be lost, and whether the backup is of this log at all.
+        let readers = plan.database.open_readers()?;
+        let mut connection = readers.get()?;
+        let here = examine(&mut connection, &held.tenant, None, &BTreeSet::from([size]), &|_| {})?;
+        let root = held.log.root.unwrap_or(known.root);
+        if here.roots.get(&size).is_some_and(|here| *here != root) {
+            return Ok(loss(How::Forked { size, root }));
+        }
+        acts = whole::kinds_since(&mut connection, &known.tenant, size)?;
+    }
+    Ok(loss(How::Behind { size, acts }))
+}
+
+/// Records the restoration as the next leaf of every log in the copy.
+fn write_down(
+    plan: &Plan,
+    part: &Part,
+    master: &MasterKey,
+    held: &[Held],
+    known: &[Known],
+    lost: &Lost,
+) -> Result<(), RestoreError> {
+    let other = |error: &dyn std::fmt::Display| RestoreError::Other(error.to_string());
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(|error| other(&error))?;
+    // The note of an outage stays for the server's next start: this copy may yet be thrown away.
+    let outage = Part::create(beside(&part.path, ".outage"))?;
+    let committer = Committer::start(committer::Settings {
+        database: Database::Sqlite(part.path.clone()),
+        master: master.clone(),
+        outage_file: outage.path.clone(),
+    })?;
+    let by = user_of(&part.path);
+    let written: Result<Vec<()>, RestoreError> = held
+        .iter()
+        .map(|held| {
+            let slug = held.tenant.slug.clone();
+            let of_log = known.iter().filter(|known| known.tenant == slug);
+            let is_lossy = lost.unreadable.is_some() || lost.logs.iter().any(|loss| loss.tenant == slug);
+            let restoration = Restoration {
+                size: held.log.size,
+                root: held.log.root.unwrap_or(crate::domain::Chain::START),
+                known: of_log.map(|known| (known.size, known.root, known.sort)).collect(),
+                is_lossy,
+                // Why one log lost something is not for another tenant to read.
+                reason: plan.accept_loss.clone().filter(|_| is_lossy),
+                by: by.clone(),
+            };
+            let acted = runtime.block_on(committer.act(slug.clone(), |books| record(books, restoration)));
+            match acted {
+                Ok(Ok(_)) => Ok(()),
+                Ok(Err(error)) => {
+                    Err(RestoreError::Other(format!("`{slug}`: it was not recorded: {error:?}")))
+                }
+                Err(why) => Err(RestoreError::Other(format!("`{slug}`: it was not recorded: {why:?}"))),
+            }
+        })
+        .collect();
+    committer.stop();
+    written.map(drop)
+}
+
+/// Who owns what this process makes, by name where the system tells it.
+fn user_of(file: &Path) -> String {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(about) = fs::metadata(file) else { return "unknown".to_owned() };
+    let uid = about.uid().to_string();
+    let accounts = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let name = accounts.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == uid).then(|| name.to_owned())
+    });
+    name.map_or_else(|| format!("uid {uid}"), |name| format!("{name} (uid {uid})"))
+}
+
+type HeadOf = (TenantSlug, u64, Hash, String);
+
+fn heads_of(file: &Path) -> Result<Vec<HeadOf>, StoreError> {
+    let mut connection = backup::open_file(file)?;
+    let mut heads = Vec::new();
+    for tenant in storage::tenant::all(&mut connection)? {
+        if let Some(tree) = Tree::now(&mut connection, &tenant.slug)? {
+            heads.push((tenant.slug, tree.size(), tree.root(), tree.checkpoint().to_owned()));
+        }
+    }
+    Ok(heads)
+}
+
+/// Gives the copy the name, and says where what was there is kept.
+fn put_in_place(plan: &Plan, part: Part, logs: &[HeadOf]) -> Result<Option<String>, RestoreError> {
+    let stamp = stamp(clock::now());
+    match &plan.database {
+        Database::Sqlite(file) => {
+            let kept = move_aside(file, &stamp)?;
+            part.keep(file, true)?;
+            Ok(kept.map(|kept| kept.display().to_string()))
+        }
+        Database::Postgres(_) => {
+            let aside = format!("before_restore_{}", stamp.to_lowercase());
+            backup::load(&part.path, &plan.database, &aside, |connection| check_loaded(connection, logs))?;
+            Ok(Some(format!("the schema {aside} of {}", plan.database)))
+        }
+    }
+}
+
+/// Keeps a database under another name, with what lies beside it.
+fn move_aside(file: &Path, stamp: &str) -> Result<Option<PathBuf>, RestoreError> {
+    let failed = |error| BackupError::File { path: file.to_owned(), error };
+    let kept = beside(file, &format!(".before-restore-{stamp}"));
+    for companion in COMPANIONS {
+        let from = beside(file, companion);
+        if from.exists() {
+            fs::rename(&from, beside(&kept, companion)).map_err(failed)?;
+        }
+    }
+    if !file.exists() {
+        return Ok(None);
+    }
+    // A second name first, so that the first one is never without a database.
+    fs::hard_link(file, &kept).or_else(|_| fs::rename(file, &kept)).map_err(failed)?;
+    sync_folder(file).map_err(failed)?;
+    Ok(Some(kept))
+}
+
+/// Whether PostgreSQL holds what the copy does, before that counts.
+fn check_loaded(connection: &mut AnyConnection, logs: &[HeadOf]) -> Result<(), StoreError> {
+    for (tenant, size, _, checkpoint) in logs {
+        let head = storage::head::find(connection, tenant)?;
+        let is_same = head.is_some_and(|head| head.size == *size && head.checkpoint == *checkpoint);
+        let count = whole::count(connection, tenant)?;
+        if !is_same || count != *size {
+            return Err(StoreError::Failed(format!(
+                "`{tenant}` was not loaded whole: {count} of {size} receipts"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A time as it may stand in names.
+fn stamp(at: Timestamp) -> String {
+    at.to_string().chars().filter(char::is_ascii_alphanumeric).collect()
+}

@@ -1,0 +1,131 @@
+//! `procura backup`: the database in one file, beside a running server, and its heads beside that file.
+
+use super::arguments;
+use super::config::Sources;
+use super::output::{self, Failure, Form};
+use super::place::Place;
+use super::progress::Progress;
+use crate::app::backup::{BackupError, Held, take};
+use crate::crypto::keyring::MasterKey;
+use crate::domain::Hash;
+use crate::storage::{self, DataDirectory, Database, StoreError};
+use serde_json::{Value, json};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Copies, looks the copy over, and says what it holds and what it does not.
+pub(super) fn run(sources: &Sources, options: &arguments::Backup, form: Form) -> Result<u8, Failure> {
+    let database = Place::database(sources, &options.place)?;
+    let key_file = key_file(sources, &options.place)?;
+    let master = match key_file.as_ref().filter(|file| file.exists()) {
+        Some(file) => Some(MasterKey::read(file).map_err(|error| Failure::failed(error.to_string()))?),
+        None => None,
+    };
+    let target = match &*options.file {
+        "" => return Err(Failure::usage("`FILE`: `` is not a file")),
+        file => PathBuf::from(file),
+    };
+    let force = sources.switch("force", options.force)?;
+    let all = receipts(&database).map_err(|error| Failure::failed(format!("{database}: {error}")))?;
+    let progress = Progress::of_items(all, "receipts looked over");
+    let held = take(&database, master.as_ref(), &target, force, &|count| progress.count(count));
+    drop(progress);
+    let held = held.map_err(failure)?;
+    let checkpoints = write_checkpoints(&target, &held)?;
+    let bytes = fs::metadata(&target).map_or(0, |about| about.len());
+    let key_file = key_file.unwrap_or_else(|| PathBuf::from("master.key"));
+    if form == Form::Json {
+        let tenants: Vec<Value> = held
+            .iter()
+            .zip(&checkpoints)
+            .map(|(held, file)| {
+                json!({"tenant": held.tenant.slug, "size": held.log.size, "root": held.log.root,
+                    "checkpoint": held.log.checkpoint, "checkpoint_file": file.display().to_string()})
+            })
+            .collect();
+        output::json(&json!({"file": target.display().to_string(), "bytes": bytes, "tenants": tenants,
+            "authenticated": master.is_some(), "not_included": key_file.display().to_string()}))?;
+        return Ok(0);
+    }
+    tell(&target, bytes, &held, &checkpoints)?;
+    if master.is_none() {
+        output::line(
+            "receipts' authentication was not checked: that needs `--data-dir`, where master.key lies",
+        )?;
+    }
+    output::line(format!(
+        "NOT in it: {}, without which no restored server starts: keep a copy of it, in another place than this file",
+        key_file.display()
+    ))?;
+    output::line(format!("next: procura restore {} --data-dir DIR", target.display()))?;
+    Ok(0)
+}
+
+fn tell(target: &Path, bytes: u64, held: &[Held], checkpoints: &[PathBuf]) -> Result<(), Failure> {
+    output::line(format!("{}: {bytes} bytes, read back and checked", target.display()))?;
+    let rows: Vec<Vec<String>> = held
+        .iter()
+        .zip(checkpoints)
+        .map(|(held, file)| {
+            vec![
+                held.tenant.slug.to_string(),
+                held.log.size.to_string(),
+                held.log.root.map(|root: Hash| root.to_string()).unwrap_or_default(),
+                file.display().to_string(),
+            ]
+        })
+        .collect();
+    output::table(&["tenant", "receipts", "root", "checkpoint"], &rows)
+}
+
+/// Where the master key lies, if the options say.
+fn key_file(sources: &Sources, place: &arguments::Place) -> Result<Option<PathBuf>, Failure> {
+    let directory = sources.parse("data-dir", place.data_dir.as_deref(), super::place::directory)?;
+    Ok(directory.map(|directory| DataDirectory::master_key_file(&directory)))
+}
+
+fn receipts(database: &Database) -> Result<u64, StoreError> {
+    let readers = database.open_readers()?;
+    let mut connection = readers.get()?;
+    let mut all = 0_u64;
+    for tenant in storage::tenant::all(&mut connection)? {
+        let head = storage::head::find(&mut connection, &tenant.slug)?;
+        all = all.saturating_add(head.map_or(0, |head| head.size));
+    }
+    Ok(all)
+}
+
+/// Writes each log's checkpoint beside the backup, as `procura restore --checkpoint` and `verify --checkpoint` take it.
+fn write_checkpoints(target: &Path, held: &[Held]) -> Result<Vec<PathBuf>, Failure> {
+    held.iter()
+        .map(|held| {
+            let mut name = target.as_os_str().to_owned();
+            name.push(format!(".{}.checkpoint", held.tenant.slug));
+            let path = PathBuf::from(name);
+            let write = || -> io::Result<()> {
+                let mut file =
+                    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+                file.write_all(held.log.checkpoint.as_bytes())?;
+                file.sync_all()
+            };
+            write().map_err(|error| {
+                Failure::failed(format!("`{}` cannot be written: {error}", path.display()))
+            })?;
+            Ok(path)
+        })
+        .collect()
+}
+
+/// An error of a backup with the status it ends with.
+pub(super) fn failure(error: BackupError) -> Failure {
+    match error {
+        BackupError::NotABackup(why) => Failure::usage(why),
+        BackupError::Exists(_) | BackupError::Store(_) | BackupError::File { .. } => {
+            Failure::failed(error.to_string())
+        }
+        BackupError::Damaged(why) => Failure::failed(format!("{why}; nothing was written"))
+            .with("`procura doctor` looks the database over"),
+    }
+}
