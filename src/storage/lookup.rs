@@ -119,3 +119,73 @@ pub fn forget(
     diesel::update(place).set(lookups::entries.eq(kept)).execute(connection)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::{Database, migrate};
+
+    /// Runs on empty tables in a folder that is gone afterwards.
+    fn with_tables(name: &str, test: impl FnOnce(&mut AnyConnection, &TenantSlug)) {
+        let folder = std::env::temp_dir().join(format!("procura-lookup-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut connection = Database::Sqlite(folder.join("tables.db")).open_writer().unwrap();
+        migrate(&mut connection).unwrap();
+        test(&mut connection, &"harbour".parse().unwrap());
+        drop(connection);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    fn key(first: u8, last: u8) -> Key {
+        let mut bytes = [7; 32];
+        bytes[0] = first;
+        bytes[7] = last;
+        Key::of(&Hash(bytes))
+    }
+
+    /// Everything a key is found at, over all runs.
+    fn all(connection: &mut AnyConnection, tenant: &TenantSlug, key: Key) -> Vec<u64> {
+        let mut found = Vec::new();
+        let mut below = Some(next_run(connection, tenant).unwrap());
+        while let Some(run) = below {
+            let (places, next) = find(connection, tenant, key, run).unwrap();
+            found.extend(places);
+            below = next;
+        }
+        found
+    }
+
+    #[test]
+    fn every_place_of_a_key_is_found_the_newest_first_and_no_others() {
+        with_tables("find", |connection, tenant| {
+            let other: TenantSlug = "quay".parse().unwrap();
+            insert(connection, &other, 0, vec![(key(0x20, 1), 3)]).unwrap();
+            assert_eq!(next_run(connection, tenant).unwrap(), 0);
+            for run in 0..150 {
+                let mut entries = vec![(key(0x2f, 0), 5), (key(0x2f, 2), 6), (key(0xff, 1), 1023)];
+                if run % 70 == 0 {
+                    entries.extend([(key(0x2f, 1), 1023), (key(0x2f, 1), 0), (key(0x2f, 1), 0)]);
+                }
+                insert(connection, tenant, run, entries).unwrap();
+            }
+            assert_eq!(next_run(connection, tenant).unwrap(), 150);
+            let of = |run: u64| [run * RUN + 1023, run * RUN];
+            assert_eq!(all(connection, tenant, key(0x2f, 1)), [of(140), of(70), of(0)].concat());
+            assert_eq!(all(connection, tenant, key(0xff, 1)).len(), 150);
+            assert!(all(connection, tenant, key(0x2f, 3)).is_empty());
+            assert!(all(connection, tenant, key(0x00, 1)).is_empty());
+        });
+    }
+
+    #[test]
+    fn what_is_forgotten_is_one_receipts_entry() {
+        with_tables("forget", |connection, tenant| {
+            insert(connection, tenant, 0, vec![(key(0x10, 1), 3), (key(0x10, 1), 4), (key(0x10, 2), 3)])
+                .unwrap();
+            forget(connection, tenant, key(0x10, 1), 3).unwrap();
+            forget(connection, tenant, key(0x10, 1), RUN + 4).unwrap();
+            assert_eq!(all(connection, tenant, key(0x10, 1)), [4]);
+            assert_eq!(all(connection, tenant, key(0x10, 2)), [3]);
+        });
+    }
+}

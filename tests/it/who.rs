@@ -164,13 +164,15 @@ fn what_nobody_allowed_is_told_as_that(db: Db) {
 
     let declined = escalate(&agent, &refund("500.00"));
     let decision = text(&declined["decision"]["id"]);
-    let no = member.post(&format!("/v1/decisions/{decision}/decline"), &json!({})).expect(200);
+    let no =
+        member.post(&format!("/v1/decisions/{decision}/decline"), &json!({"reason": "not ours"})).expect(200);
     let told = who(&member, &*decision);
     let begin = format!(
         "marta declined this on {}: decision {decision}, asked on",
         spoken(&no["decision_receipt"]["at"])
     );
     assert!(text(&told["sentence"]).starts_with(&begin), "{told}");
+    assert!(text(&told["sentence"]).ends_with("; they said: not ours."), "{told}");
     assert!(kinds(&told).ends_with(&["gate.evaluate", "decision.decline"]), "{told}");
 
     let taken_back = escalate(&agent, &refund("600.00"));

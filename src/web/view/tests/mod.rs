@@ -114,11 +114,14 @@ fn nothing_from_outside_becomes_markup() {
 }
 
 #[test]
-fn no_page_holds_script_style_or_an_event_attribute() {
+fn no_page_but_the_explorer_holds_a_script_and_none_a_style_or_an_event_attribute() {
     for (name, page) in ATTACKS.into_iter().chain([""]).flat_map(pages) {
         for tag in tags(&page) {
+            let is_explorers = name == "explorer" && tag.get("src") == Some("/static/explorer.js");
             assert!(
-                !["script", "style", "iframe", "object", "embed", "base", "img", "svg"].contains(&&*tag.name)
+                is_explorers
+                    || !["script", "style", "iframe", "object", "embed", "base", "img", "svg"]
+                        .contains(&&*tag.name)
             );
             for (attribute, value) in &tag.attributes {
                 assert!(attribute != "style" && !attribute.starts_with("on"), "{name}: {tag:?}");
