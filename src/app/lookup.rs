@@ -13,8 +13,11 @@ use std::time::Duration;
 
 /// How often it is looked whether a run is full.
 const TICK: Duration = Duration::from_secs(5);
-/// How long the log is left alone after a run was written.
-const BREATH: Duration = Duration::from_millis(200);
+/// How long the log is left alone after a run was written: whoever calls the gate comes first.
+const REST: Duration = Duration::from_secs(1);
+/// The same, where more than so many receipts wait to be written down.
+const SHORT_REST: Duration = Duration::from_millis(200);
+const LONG_BACKLOG: u64 = 32_768;
 
 /// Why no lookup key is to be had, or no run was written.
 #[derive(Debug, thiserror::Error)]
@@ -53,33 +56,39 @@ pub(super) async fn key(app: &App, tenant: &TenantSlug) -> Result<AuthKey, Looku
 pub(super) async fn write_always(app: Arc<App>) {
     let mut keys = HashMap::new();
     loop {
-        let mut wrote = false;
+        let mut longest = None;
         let tenants = app.read(storage::tenant::all).await.unwrap_or_default();
         for tenant in tenants {
             match write_one(&app, &tenant.slug, &mut keys).await {
-                Ok(done) => wrote |= done,
+                Ok(left) => longest = longest.max(left),
                 Err(error) => tracing::debug!(%error, "lookups were not written; it is tried again"),
             }
         }
-        tokio::time::sleep(if wrote { BREATH } else { TICK }).await;
+        let rest = match longest {
+            None => TICK,
+            Some(left) if left < LONG_BACKLOG => REST,
+            Some(_) => SHORT_REST,
+        };
+        tokio::time::sleep(rest).await;
     }
 }
 
-/// Writes the next run of a tenant's lookups, if it is full; `true` if it was.
+/// Writes the next run of a tenant's lookups, if it is full; how many receipts are still left then.
 async fn write_one(
     app: &App,
     tenant: &TenantSlug,
     keys: &mut HashMap<TenantSlug, AuthKey>,
-) -> Result<bool, LookupError> {
+) -> Result<Option<u64>, LookupError> {
     let slug = tenant.clone();
     let due = app
         .read(move |connection| {
             let run = next_run(connection, &slug)?;
             let size = storage::head::find(connection, &slug)?.map_or(0, |head| head.size);
-            Ok(Some(run).filter(|run| run.saturating_add(1).saturating_mul(RUN) <= size))
+            let end = run.saturating_add(1).saturating_mul(RUN);
+            Ok(size.checked_sub(end).map(|left| (run, left)))
         })
         .await?;
-    let Some(run) = due else { return Ok(false) };
+    let Some((run, left)) = due else { return Ok(None) };
     let key = match keys.get(tenant) {
         Some(key) => key.clone(),
         None => keys.entry(tenant.clone()).or_insert(key(app, tenant).await?).clone(),
