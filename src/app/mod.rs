@@ -106,7 +106,8 @@ impl App {
         if !key_file.exists() {
             let shown = settings.data_dir.display();
             return Err(StartError::Other(format!(
-                "`{shown}` is not set up: run `procura setup --data-dir {shown} …` first"
+                "`{shown}` is not set up: there is no `master.key`. A new service is made by `procura setup --data-dir \
+                 {shown} …`; for one that was there, copy its `master.key` to `{shown}`"
             )));
         }
         let master = MasterKey::read(&key_file)?;
@@ -125,7 +126,9 @@ impl App {
         let verifiers = Verifiers::load(&mut *readers.get()?)?;
         if verifiers.is_empty() {
             committer.stop();
-            return Err(StartError::Other("no tenant is set up yet: run `procura setup` first".into()));
+            return Err(StartError::Other("no tenant is set up in this database: a new service is made by `procura setup`, one that was lost is brought \
+                 back by `procura restore FILE`"
+                    .into()));
         }
         Ok(Arc::new(Self {
             committer,
