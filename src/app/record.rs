@@ -129,7 +129,7 @@ fn at(connection: &mut AnyConnection, tenant: &TenantSlug, place: u64) -> Result
 }
 
 fn intent_of(input: &Value) -> Stated {
-    let intent = input.get("intent").and_then(Value::as_str);
+    let intent = input.pointer("/request/intent").and_then(Value::as_str);
     intent.map_or(Stated::Unknown, |intent| Stated::Intent(intent.to_owned()))
 }
 

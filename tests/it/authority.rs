@@ -3,7 +3,7 @@
 use crate::agent::Agent;
 use crate::backup::file;
 use crate::database::{Db, both};
-use crate::documents::{refund, small_refunds};
+use crate::documents::{refund, small_refunds, with};
 use crate::server::{Folder, Server, said};
 use serde_json::Value;
 
@@ -27,6 +27,10 @@ fn what_decides_is_held_against_the_receipts_that_put_it_there(db: Db) {
     let member = server.member_with("m@example.test", &small_refunds());
     let agent = Agent::new(&member, "runner");
     let gone = Agent::new(&member, "gone");
+    let asked = agent.evaluate(&refund("400.00")).expect_outcome("escalate");
+    let decision = asked["decision"]["id"].as_str().unwrap();
+    member.approve(decision).expect(200);
+    agent.evaluate(&with(&refund("400.00"), "decision", decision)).expect_outcome("allow");
     agent.evaluate(&refund("500.00")).expect_outcome("escalate");
     member.delete(&format!("/v1/credentials/{}", gone.credential)).expect(200);
     let mut server = server;
@@ -83,6 +87,11 @@ fn what_decides_is_held_against_the_receipts_that_put_it_there(db: Db) {
             set("decisions", "status = 'approved'", "status = 'open'"),
             set("decisions", "status = 'open'", "status = 'approved'"),
             "no receipt says that the approval of decision",
+        ),
+        (
+            set("decisions", "status = 'approved'", "status = 'used'"),
+            set("decisions", "status = 'used'", "status = 'approved'"),
+            "was used by rcpt_",
         ),
         (
             set("tenants", "zone = 'Asia/Tokyo', slug = slug", "zone = 'UTC'"),

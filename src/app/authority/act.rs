@@ -1,7 +1,10 @@
 //! One act's receipt, and the rows it speaks of.
 
-use super::{Ledger, found};
-use crate::domain::{CredentialId, DecisionId, DecisionStatus, EnforcementPointId, Intent, PrincipalId};
+use super::{Ledger, PAGE, found};
+use crate::domain::{
+    Chain, CredentialId, DecisionId, DecisionStatus, EnforcementPointId, Intent, Outcome, PrincipalId,
+    ReceiptId,
+};
 use crate::engine::{MandateDocument, PolicyDocument};
 use crate::evidence::commitment::{Opening, commit, committed};
 use crate::evidence::receipt::{Body, Kind};
@@ -246,16 +249,63 @@ impl<'a> Act<'a> {
         self.same("decisions.approved_until", &what, "/output/approved_until", &json!(row.approved_until));
         match row.status {
             // What was approved is used, or ends unused.
-            DecisionStatus::Approved
-            | DecisionStatus::Used
-            | DecisionStatus::Expired
-            | DecisionStatus::Withdrawn => {}
+            DecisionStatus::Approved => {
+                if let Some(by) = self.use_of(id, &row)?
+                    && self.is_approved(id)?
+                    && self.use_of(id, &row)? == Some(by)
+                {
+                    let why = format!("{what} was used by {by}, and `decisions.status` says that it was not");
+                    self.ledger.say(why);
+                }
+            }
+            DecisionStatus::Used | DecisionStatus::Expired | DecisionStatus::Withdrawn => {}
             DecisionStatus::Open | DecisionStatus::Declined | DecisionStatus::Resolved => {
                 self.ledger
                     .say(format!("decision {id} was approved, and `decisions.status` is {}", row.status));
             }
         }
         Ok(())
+    }
+
+    /// Whether a decision is approved still: beside a server, it may have been used since its row was read.
+    fn is_approved(&mut self, id: DecisionId) -> Result<bool, StoreError> {
+        let row = storage::decision::find(self.connection, &self.tenant.slug, id)?;
+        Ok(row.is_some_and(|row| row.status == DecisionStatus::Approved))
+    }
+
+    /// The call that used an approval and was not withdrawn, by the log: one that names it, when it was approved, and
+    /// was allowed.
+    fn use_of(&mut self, id: DecisionId, row: &Decision) -> Result<Option<ReceiptId>, StoreError> {
+        let (slug, chain) = (&self.tenant.slug, Chain::Credential(row.credential));
+        let Some(mut next) = storage::receipt::first_seq_since(self.connection, slug, &chain, self.body.at)?
+        else {
+            return Ok(None);
+        };
+        let (mut used, id) = (None, id.to_string());
+        loop {
+            let page = match storage::receipt::of_chain(self.connection, slug, &chain, next, PAGE) {
+                Ok(page) => page,
+                // What cannot be read is found where the log is looked over.
+                Err(StoreError::Corrupt { .. }) => return Ok(used),
+                Err(error @ StoreError::Failed(_)) => return Err(error),
+            };
+            let Some(last) = page.last() else { return Ok(used) };
+            next = last.body.seq.saturating_add(1);
+            for stored in &page {
+                let input: Value = serde_json::from_str(&stored.input).unwrap_or_default();
+                let says = |pointer: &str| input.pointer(pointer).and_then(Value::as_str);
+                if stored.body.kind == Kind::GateWithdrawn {
+                    let withdrawn = says("/receipt").map(str::to_owned);
+                    used = used.filter(|used: &ReceiptId| Some(used.to_string()) != withdrawn);
+                } else if stored.body.kind == Kind::GateEvaluate
+                    && stored.body.outcome == Some(Outcome::Allow)
+                    && says("/decision") == Some(&id)
+                    && says("/asked/status") == Some(DecisionStatus::Approved.as_str())
+                {
+                    used = Some(stored.body.id);
+                }
+            }
+        }
     }
 
     /// A decision that ended stays so.
