@@ -1,10 +1,12 @@
 //! The running service: what handlers share, who is calling, and what happens by itself.
 
 mod authenticate;
+mod authority;
 mod background;
 pub mod backup;
 mod digest;
 pub mod doctor;
+mod ends;
 pub mod examine;
 pub mod export;
 mod limits;
@@ -13,6 +15,7 @@ mod mailer;
 mod places;
 pub mod preview;
 pub mod public_log;
+mod record;
 pub mod replay;
 pub mod restore;
 mod roots;
@@ -101,7 +104,8 @@ pub struct App {
 impl App {
     /// Takes the data directory, brings the tables up to date and starts the committer.
     pub fn start(settings: &Settings) -> Result<Arc<Self>, StartError> {
-        let directory = DataDirectory::lock(&settings.data_dir).map_err(StartError::Other)?;
+        let directory =
+            DataDirectory::lock(&settings.data_dir, &settings.database).map_err(StartError::Other)?;
         let key_file = DataDirectory::master_key_file(&settings.data_dir);
         if !key_file.exists() {
             let shown = settings.data_dir.display();

@@ -55,7 +55,7 @@ pub(super) fn run(sources: &Sources, options: &arguments::Export, form: Form) ->
 /// Opens the service's data for this process alone.
 fn open(place: &Place, credential: CredentialId) -> Result<std::sync::Arc<App>, Failure> {
     // A lock that is taken means a server that can answer instead.
-    drop(DataDirectory::lock(&place.data_dir).map_err(|why| {
+    drop(DataDirectory::lock(&place.data_dir, &place.database).map_err(|why| {
         Failure::failed(format!(
             "{why}: ask the server, with `GET /v1/credentials/{credential}/calls/export`"
         ))

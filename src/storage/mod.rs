@@ -6,6 +6,7 @@
 pub mod access;
 pub mod agent;
 pub mod approval;
+pub mod authority;
 pub mod backup;
 pub mod behind;
 pub mod book;

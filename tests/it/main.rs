@@ -21,6 +21,8 @@ mod approval;
 #[cfg(test)]
 mod attention;
 #[cfg(test)]
+mod authority;
+#[cfg(test)]
 mod backup;
 #[cfg(test)]
 mod browser;
