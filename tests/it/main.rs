@@ -55,6 +55,8 @@ mod evidence;
 #[cfg(test)]
 mod explain;
 #[cfg(test)]
+mod exports;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod four_eyes;

@@ -10,6 +10,7 @@ mod clause;
 mod condition;
 mod decision;
 mod draft;
+mod exports;
 mod frame;
 mod mandate;
 mod people;
@@ -27,6 +28,7 @@ pub use decision::{
     Asked, Attachment, ClauseLine, Counterparty, DecisionPage, Event, Evidence, Stage, Status, VALIDITIES,
 };
 pub use draft::{Answer, ChangedRow, DraftCheck, Sum};
+pub use exports::{ExportRow, ExportsPage, Stage as ExportStage, Typed as TypedExport};
 pub use frame::{Frame, Section, Tone, Visitor};
 pub use mandate::{Editor, FaultLine, KnownLine, MandatePage, MandateVersionPage, VersionRow};
 pub use people::{Mine, Needed, People, YesLine};
