@@ -40,9 +40,7 @@ impl Exported {
         server.halt()?;
         let mut runs = Vec::new();
         let file = |format: &str| server.folder().join(format!("log.{format}"));
-        for (format, what) in
-            [("jsonl", "JSONL with paths"), ("csv", "CSV"), ("parquet", "Parquet")]
-        {
+        for (format, what) in [("jsonl", "JSONL with paths"), ("csv", "CSV")] {
             let mut export = Command::new(binary);
             export.args(["export", "--json", "--tenant", server.tenant(), "--format", format, "--out"]);
             export.arg(file(format));

@@ -78,7 +78,8 @@ fn measure(options: &Options) -> Result<(), Failure> {
     if options.connections == 0 || options.tokens == 0 || options.rounds == 0 || options.seconds == 0 {
         return Err("connections, tokens, rounds and seconds are at least 1".into());
     }
-    let mut server = Server::start(&options.binary, options.data_dir.as_deref(), options.database.as_deref())?;
+    let mut server =
+        Server::start(&options.binary, options.data_dir.as_deref(), options.database.as_deref())?;
     eprintln!("making {} tokens at {}", options.tokens, server.address());
     let tokens = server.tokens(options.tokens)?;
     let load = Load::new(server.address(), &tokens, options.connections);

@@ -29,12 +29,7 @@ pub fn begin(books: &mut Books<'_>, export: &Export) -> Result<(), Error> {
 
 /// Records an export's manifest as a leaf, once: in the chain of the person who took it, or in the tenant's for the
 /// console.
-pub fn record(
-    books: &mut Books<'_>,
-    begun: &Export,
-    lines: u64,
-    manifest: Value,
-) -> Result<Manifest, Error> {
+pub fn record(books: &mut Books<'_>, begun: &Export, lines: u64, manifest: Value) -> Result<Manifest, Error> {
     let header = &begun.header;
     let (connection, slug) = books.place();
     let found = export::find(connection, slug, header.export)?.ok_or(Error::NotFound("export"))?;

@@ -185,7 +185,7 @@ pub(super) struct Export {
     /// The whole log of a tenant
     #[arg(long, value_name = "SLUG")]
     pub(super) tenant: Option<String>,
-    /// jsonl, which verifies offline, csv or parquet
+    /// jsonl, which verifies offline, or csv
     #[arg(long, value_name = "FORMAT")]
     pub(super) format: Option<String>,
     /// Calls at or after this time

@@ -248,10 +248,6 @@ fn write(
     };
     match kept {
         Ok(lines) => Ok(Done { lines, begun, out }),
-        Err(why) if begun.format == Format::Parquet.as_str() => {
-            grown.remove();
-            Err(Failure::failed(why))
-        }
         Err(why) => {
             let part = grown.path().display();
             Err(Failure::failed(format!("{why}; `procura export --resume {part}` goes on from there")))

@@ -32,9 +32,7 @@ pub(super) fn export_of(path: &Path) -> Result<ExportId, String> {
     let column = rows.headers().ok().and_then(|names| names.iter().position(|name| name == "export"));
     let row = rows.records().next().and_then(Result::ok);
     let named = row.zip(column).and_then(|(row, column)| row.get(column)?.parse().ok());
-    named.ok_or_else(|| {
-        format!("`{shown}` is not the beginning of an export as JSONL or CSV: start over")
-    })
+    named.ok_or_else(|| format!("`{shown}` is not the beginning of an export as JSONL or CSV: start over"))
 }
 
 /// The name a file has once it is whole.
@@ -105,12 +103,6 @@ impl Grown {
     /// Where it is until it is whole.
     pub(super) fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Takes it away.
-    pub(super) fn remove(&self) {
-        // What cannot be removed is a file that says in its name that it is not whole.
-        drop(fs::remove_file(&self.path));
     }
 }
 

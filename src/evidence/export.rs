@@ -7,8 +7,8 @@
 //! ```
 
 use super::{
-    canonical, line::Line, members::Members, members::spelt, receipt::Body, receipt::Receipt, subject::Subject,
-    written::Written,
+    canonical, line::Line, members::Members, members::spelt, receipt::Body, receipt::Receipt,
+    subject::Subject, written::Written,
 };
 use crate::crypto::sha256;
 use crate::domain::{Chain, ExportId, Hash, Malformed, TenantSlug, Timestamp};

@@ -1,8 +1,8 @@
 //! A line of an export written straight in its canonical form, from documents that are canonical already.
 
+use super::canonical;
 use super::object_writer::ObjectWriter;
 use super::receipt::{Inclusion, Receipt};
-use super::canonical;
 use crate::domain::{ExportId, FactsFrom, Outcome};
 use serde_json::Value;
 use std::io::Write;

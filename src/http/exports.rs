@@ -43,10 +43,7 @@ pub(crate) struct Wanted {
 }
 
 /// A copy of the tenant's whole log.
-pub(super) async fn of_tenant(
-    app: web::Data<App>,
-    request: HttpRequest,
-) -> Result<HttpResponse, Problem> {
+pub(super) async fn of_tenant(app: web::Data<App>, request: HttpRequest) -> Result<HttpResponse, Problem> {
     export(&app, &request, Ok(Subject::Tenant)).await
 }
 
@@ -162,9 +159,7 @@ pub(crate) async fn kept(app: &App, person: &Person, id: ExportId) -> Result<Exp
 }
 
 fn place(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
-    app.limits
-        .export()
-        .map_err(|full| Problem::too_many(full, "as many exports run as may run at once"))
+    app.limits.export().map_err(|full| Problem::too_many(full, "as many exports run as may run at once"))
 }
 
 /// An export as a file to keep, without the bytes that are there already.
@@ -215,7 +210,9 @@ fn stream(app: Arc<App>, begun: Export, after: u64, place: OwnedSemaphorePermit)
         let written = export::write(&app, &begun, &runtime, &mut sink);
         match written {
             Ok(_) if skipped == 0 => whole.store(true, Ordering::Release),
-            Ok(_) => tracing::warn!(export = %begun.header.export, "an export is shorter than what is there of it"),
+            Ok(_) => {
+                tracing::warn!(export = %begun.header.export, "an export is shorter than what is there of it")
+            }
             Err(error) => tracing::warn!(%error, export = %begun.header.export, "an export ended early"),
         }
     });

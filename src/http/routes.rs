@@ -1,8 +1,8 @@
 //! Every route once: from this table come the server's routing, the OpenAPI document and the tests that walk it.
 
 use super::{
-    Problem, agents, calls, decisions, enforcement_points, explain, exports, gate, health, log, oauth, openapi,
-    people, preview, terms,
+    Problem, agents, calls, decisions, enforcement_points, explain, exports, gate, health, log, oauth,
+    openapi, people, preview, terms,
 };
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};

@@ -7,11 +7,9 @@ use crate::database::{Db, both};
 use crate::documents::{no_refunds, refund, small_refunds};
 use crate::log::{check_verifies, size};
 use crate::server::{Folder, OPERATOR, Server, TENANT, procura, said};
-use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::RowAccessor;
+use crate::visitor::Visitor;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use crate::visitor::Visitor;
 use std::fs;
 
 both!(
@@ -21,7 +19,6 @@ both!(
     what_broke_off_goes_on_with_the_same_bytes,
     a_file_of_the_console_that_was_cut_grows_to_the_same,
     a_table_says_where_it_ends,
-    parquet_holds_typed_columns_and_its_manifest,
     the_page_begins_gives_and_lists_exports,
 );
 
@@ -92,7 +89,11 @@ fn each_scope_holds_what_is_its_own_and_verifies(db: Db) {
     assert_eq!(indices(&all), (0..header["size"].as_u64().unwrap()).collect::<Vec<_>>(), "the whole log");
     assert!(all.iter().all(|line| line["receipt"]["merkle"]["size"] == header["size"]), "paths to one tree");
     for (path, member, id) in [
-        (format!("/v1/credentials/{}/calls/export", scene.runner.credential), "credential", &scene.runner.credential),
+        (
+            format!("/v1/credentials/{}/calls/export", scene.runner.credential),
+            "credential",
+            &scene.runner.credential,
+        ),
         (format!("/v1/agents/{}/calls/export", scene.walker.id), "agent", &scene.walker.id),
         (format!("/v1/principals/{principal}/calls/export"), "principal", &principal),
     ] {
@@ -175,7 +176,19 @@ fn what_broke_off_goes_on_with_the_same_bytes(db: Db) {
         scene.runner.evaluate(&refund("3.00")).expect(200);
         let first = whole.find('\n').unwrap();
         let last = whole.trim_end().rfind('\n').unwrap();
-        for cut in [0, 1, first, first + 1, first + 20, whole.len() / 2, last, last + 1, last + 9, whole.len() - 1, whole.len()] {
+        for cut in [
+            0,
+            1,
+            first,
+            first + 1,
+            first + 20,
+            whole.len() / 2,
+            last,
+            last + 1,
+            last + 9,
+            whole.len() - 1,
+            whole.len(),
+        ] {
             let rest = taken(&scene.compliance, &format!("/v1/calls/export?export={id}&after={cut}"));
             assert_eq!(rest, whole[cut..], "{format}, cut after {cut} bytes");
         }
@@ -194,7 +207,9 @@ fn what_broke_off_goes_on_with_the_same_bytes(db: Db) {
         assert_eq!(other.get(&path).status, 404, "an export is of whoever began it");
         let past = scene.compliance.try_send("GET", &format!("{path}&after={}", whole.len() + 1), &[], None);
         assert!(past.is_err(), "more than there is breaks off");
-        let ids = format!("UPDATE exports SET begun_at = 0, header = REPLACE(header, '\"at\":\"20', '\"at\":\"19') WHERE id = '{id}'");
+        let ids = format!(
+            "UPDATE exports SET begun_at = 0, header = REPLACE(header, '\"at\":\"20', '\"at\":\"19') WHERE id = '{id}'"
+        );
         scene.server.database().connect().execute(&ids);
         assert_eq!(scene.compliance.get(&path).status, 404, "after a day it is over");
     }
@@ -219,18 +234,33 @@ fn a_file_of_the_console_that_was_cut_grows_to_the_same(db: Db) {
         }
         let ends: Vec<usize> = (0..whole.len()).filter(|place| whole[*place] == b'\n').collect();
         let second = ends[1];
-        for cut in [second + 1, second + 30, ends[ends.len() / 2] + 1, ends[ends.len() - 2] + 1, whole.len() - 1, whole.len()] {
+        for cut in [
+            second + 1,
+            second + 30,
+            ends[ends.len() / 2] + 1,
+            ends[ends.len() - 2] + 1,
+            whole.len() - 1,
+            whole.len(),
+        ] {
             let part = folder.join(format!("again.{format}.part"));
             fs::write(&part, &whole[..cut]).unwrap();
             let done = run(&["--resume", part.to_str().unwrap()]);
             assert!(done.status.success(), "{}", said(&done));
             let grown = fs::read(folder.join(format!("again.{format}"))).unwrap();
-            assert!(grown == whole, "{format}, cut after {cut} bytes: {} bytes, {} were", grown.len(), whole.len());
+            assert!(
+                grown == whole,
+                "{format}, cut after {cut} bytes: {} bytes, {} were",
+                grown.len(),
+                whole.len()
+            );
             assert!(!part.exists(), "it has its name now");
         }
         let torn = folder.join(format!("torn.{format}"));
         fs::write(&torn, [&whole[..second + 5], &[0; 40]].concat()).unwrap();
-        assert!(run(&["--resume", torn.to_str().unwrap()]).status.success(), "what a crash left is written over");
+        assert!(
+            run(&["--resume", torn.to_str().unwrap()]).status.success(),
+            "what a crash left is written over"
+        );
         assert!(fs::read(&torn).unwrap() == whole);
         let mut changed = whole[..ends[4] + 1].to_vec();
         changed[second + 12] ^= 1;
@@ -243,10 +273,16 @@ fn a_file_of_the_console_that_was_cut_grows_to_the_same(db: Db) {
     let refused = run(&["--resume", stranger.to_str().unwrap()]);
     assert!(said(&refused).contains("is not the beginning of an export"), "{}", said(&refused));
     for (arguments, words) in [
-        (vec!["--format", "csv", "--out", "x"], "--credential`, `--agent`, `--principal` or `--tenant` is needed"),
-        (vec!["--tenant", "harbour", "--agent", &scene.runner.id, "--format", "csv", "--out", "x"], "an export has one"),
+        (
+            vec!["--format", "csv", "--out", "x"],
+            "--credential`, `--agent`, `--principal` or `--tenant` is needed",
+        ),
+        (
+            vec!["--tenant", "harbour", "--agent", &scene.runner.id, "--format", "csv", "--out", "x"],
+            "an export has one",
+        ),
         (vec!["--tenant", "nowhere", "--format", "csv", "--out", "x"], "there is no tenant `nowhere`"),
-        (vec!["--tenant", "harbour", "--format", "xml", "--out", "x"], "csv, jsonl or parquet"),
+        (vec!["--tenant", "harbour", "--format", "xml", "--out", "x"], "csv or jsonl"),
     ] {
         let refused = run(&arguments);
         assert!(!refused.status.success() && said(&refused).contains(words), "{}", said(&refused));
@@ -255,7 +291,11 @@ fn a_file_of_the_console_that_was_cut_grows_to_the_same(db: Db) {
         let sql = "SELECT id AS text FROM principals WHERE email = 'm@example.test'";
         scene.server.database().connect().texts(sql).remove(0)
     };
-    for (option, id) in [("--agent", &scene.walker.id), ("--principal", &principal), ("--credential", &scene.runner.credential)] {
+    for (option, id) in [
+        ("--agent", &scene.walker.id),
+        ("--principal", &principal),
+        ("--credential", &scene.runner.credential),
+    ] {
         let file = folder.join("part.jsonl");
         let done = run(&[option, id, "--format", "jsonl", "--out", file.to_str().unwrap()]);
         assert!(done.status.success(), "{}", said(&done));
@@ -282,43 +322,6 @@ fn a_table_says_where_it_ends(db: Db) {
     assert_eq!(manifest["output"]["export"], *id);
 }
 
-fn parquet_holds_typed_columns_and_its_manifest(db: Db) {
-    let mut scene = Scene::new(db);
-    let (_, lines, _) = parts(&taken(&scene.compliance, "/v1/calls/export"));
-    assert!(scene.server.terminate().success());
-    let folder = Folder::new();
-    let file = folder.join("log.parquet");
-    let arguments = ["export", "--tenant", TENANT, "--format", "parquet", "--out", file.to_str().unwrap()];
-    let done = scene.server.run(&arguments);
-    assert!(done.status.success(), "{}", said(&done));
-    let reader = SerializedFileReader::new(fs::File::open(&file).unwrap()).unwrap();
-    let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
-    assert!(rows.len() > lines.len(), "what was recorded since is in it");
-    let at = |text: &Value| chrono::DateTime::parse_from_rfc3339(text.as_str().unwrap()).unwrap().timestamp_millis();
-    for (row, line) in rows.iter().zip(&lines) {
-        let receipt = &line["receipt"];
-        assert_eq!(row.get_timestamp_millis(0).unwrap(), at(&receipt["at"]));
-        assert_eq!(row.get_string(1).unwrap(), receipt["id"].as_str().unwrap());
-        assert_eq!(row.get_string(3).ok().map(String::as_str), receipt["outcome"].as_str());
-        assert_eq!(row.get_long(15).unwrap() as u64, receipt["merkle"]["index"].as_u64().unwrap());
-        assert_eq!(row.get_string(16).unwrap(), receipt["hash"].as_str().unwrap());
-        if line["input"]["request"]["amount"]["value"] == "5000.00" {
-            assert_eq!((row.get_long(5).unwrap(), &**row.get_string(6).unwrap()), (500_000, "EUR"));
-        }
-    }
-    assert!(rows.iter().any(|row| row.get_long(5).is_ok_and(|minor_units| minor_units == 500_000)));
-    let stated = reader.metadata().file_metadata().key_value_metadata().unwrap();
-    let stated = |name: &str| stated.iter().find(|one| one.key == name).unwrap().value.clone().unwrap();
-    let sql = "SELECT id AS text FROM receipts WHERE kind = 'export' ORDER BY log_index DESC";
-    assert_eq!(stated("procura.manifest"), scene.server.database().connect().texts(sql)[0]);
-    let output: Value = serde_json::from_str(&stated("procura.manifest_output")).unwrap();
-    assert_eq!(output["lines"], json!(rows.len()));
-    let bytes = fs::read(&file).unwrap();
-    let cut = folder.join("cut.parquet");
-    fs::write(&cut, &bytes[..bytes.len() - 40]).unwrap();
-    assert!(SerializedFileReader::new(fs::File::open(&cut).unwrap()).is_err(), "one cut short is not read");
-}
-
 fn the_page_begins_gives_and_lists_exports(db: Db) {
     let scene = Scene::new(db);
     let mut member = Visitor::signed_in(&scene.server, "m@example.test");
@@ -343,7 +346,9 @@ fn the_page_begins_gives_and_lists_exports(db: Db) {
     let receipt = member.get(receipt.split('"').next().unwrap()).expect(200);
     assert_eq!(receipt["receipt"]["kind"], "export");
 
-    for (subject, id, status) in [("tenant", "", 403), ("tenant", "crd_nonsense", 422), ("", &*scene.runner.id, 303)] {
+    for (subject, id, status) in
+        [("tenant", "", 403), ("tenant", "crd_nonsense", 422), ("", &*scene.runner.id, 303)]
+    {
         let reply = member.submit("/exports", "/exports", &[("subject", subject), ("id", id), ("from", "")]);
         assert_eq!(reply.status, status, "{subject} {id}: {}", reply.text);
     }
@@ -355,7 +360,12 @@ fn the_page_begins_gives_and_lists_exports(db: Db) {
     let begun = compliance.submit(
         "/exports",
         "/exports",
-        &[("subject", "tenant"), ("format", "csv"), ("until", "2020-01-01T00:00"), ("from", "2019-01-01T00:00")],
+        &[
+            ("subject", "tenant"),
+            ("format", "csv"),
+            ("until", "2020-01-01T00:00"),
+            ("from", "2019-01-01T00:00"),
+        ],
     );
     assert_eq!(begun.status, 303, "{}", begun.text);
     let page = compliance.page("/exports");

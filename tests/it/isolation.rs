@@ -213,10 +213,10 @@ fn call(client: &Client, method: &str, route: &str, things: &Owned) -> Vec<Reply
             .collect(),
         (
             "GET",
-            "/v1/credentials/{}/calls/export" | "/v1/agents/{}/calls/export" | "/v1/principals/{}/calls/export",
-        ) => {
-            ["jsonl", "csv", "parquet"].iter().map(|format| client.get(&format!("{path}?format={format}"))).collect()
-        }
+            "/v1/credentials/{}/calls/export"
+            | "/v1/agents/{}/calls/export"
+            | "/v1/principals/{}/calls/export",
+        ) => ["jsonl", "csv"].iter().map(|format| client.get(&format!("{path}?format={format}"))).collect(),
         ("POST", _) => vec![client.post(&path, &json!({}))],
         _ => vec![client.send(method, &path, &[], None)],
     }

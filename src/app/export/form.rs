@@ -16,20 +16,17 @@ pub enum Format {
     Csv,
     /// A line a receipt, with everything it takes to verify it.
     JsonLines,
-    /// A table of typed columns (Apache Parquet).
-    Parquet,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 3] = [Self::JsonLines, Self::Csv, Self::Parquet];
+    pub const ALL: [Self; 2] = [Self::JsonLines, Self::Csv];
 
     /// The format's name, which files of it end in.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Csv => "csv",
             Self::JsonLines => "jsonl",
-            Self::Parquet => "parquet",
         }
     }
 
@@ -38,7 +35,6 @@ impl Format {
         match self {
             Self::Csv => "text/csv; charset=utf-8; header=present",
             Self::JsonLines => "application/jsonl",
-            Self::Parquet => "application/vnd.apache.parquet",
         }
     }
 }
@@ -46,9 +42,10 @@ impl Format {
 impl FromStr for Format {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL.into_iter().find(|format| format.as_str() == text).ok_or_else(|| {
-            format!("`{}` is not a format: csv, jsonl or parquet", text.escape_debug())
-        })
+        Self::ALL
+            .into_iter()
+            .find(|format| format.as_str() == text)
+            .ok_or_else(|| format!("`{}` is not a format: csv or jsonl", text.escape_debug()))
     }
 }
 
@@ -142,14 +139,11 @@ impl Count {
         self.tally.add(body, hash, hash);
     }
 
-    /// The manifest of a table: `digest` is of the table's own bytes, where it has one.
-    pub(super) fn manifest(&self, header: &Header, digest: Option<Hash>) -> Value {
+    /// The manifest of a table: `digest` is of the table's own bytes.
+    pub(super) fn manifest(&self, header: &Header, digest: Hash) -> Value {
         let mut manifest = self.tally.manifest(header.export, header.hash()).to_json();
         if let Some(members) = manifest.as_object_mut() {
-            match digest {
-                Some(digest) => members.insert("digest".into(), serde_json::json!(digest)),
-                None => members.remove("digest"),
-            };
+            members.insert("digest".into(), serde_json::json!(digest));
         }
         manifest
     }

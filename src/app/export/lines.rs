@@ -49,7 +49,11 @@ impl Form for Lines {
 }
 
 /// The manifest's own line, without content: no digest would cover it.
-pub(super) fn last(export: ExportId, receipt: &Receipt, stored: &StoredReceipt) -> Result<String, StoreError> {
+pub(super) fn last(
+    export: ExportId,
+    receipt: &Receipt,
+    stored: &StoredReceipt,
+) -> Result<String, StoreError> {
     let mut line = Vec::new();
     let (input, output) = documents(stored)?;
     Written { export, receipt, input, output, content: None }.write(&mut line);

@@ -1,4 +1,4 @@
-//! A copy of a part of the log, written piece by piece: as JSON Lines that verify offline, as CSV or as Parquet.
+//! A copy of a part of the log, written piece by piece: as JSON Lines that verify offline, or as CSV.
 //!
 //! ```text
 //!  begin ──▶ a row in `exports`: whose, from, until, and the signed head of the log at this instant
@@ -7,7 +7,6 @@
 //!               └ the same bytes each time: what broke off is written again up to there, and goes on
 //! ```
 
-mod columns;
 mod form;
 mod lines;
 mod progress;
@@ -18,8 +17,8 @@ pub use progress::Progress;
 
 use super::App;
 use super::tree::Tree;
-use crate::actions::export::{self as act, Manifest, RESUMED_FOR};
 use crate::actions::Error;
+use crate::actions::export::{self as act, Manifest, RESUMED_FOR};
 use crate::committer::{Answered, Unavailable, clock, entropy};
 use crate::domain::{AgentId, ExportId, PrincipalId, TenantSlug, Timestamp};
 use crate::evidence::export::Header;
@@ -136,11 +135,7 @@ pub fn is_kept(begun: &Export, now: Timestamp) -> bool {
 }
 
 /// Along which index a subject's receipts are found.
-fn whose(
-    connection: &mut AnyConnection,
-    tenant: &TenantSlug,
-    subject: Subject,
-) -> Result<Whose, StoreError> {
+fn whose(connection: &mut AnyConnection, tenant: &TenantSlug, subject: Subject) -> Result<Whose, StoreError> {
     Ok(match subject {
         Subject::Credential(id) => Whose::Credential(id),
         Subject::Agent(id) => Whose::Agent(id, owner(connection, tenant, id)?),
@@ -178,7 +173,6 @@ pub fn write(app: &App, begun: &Export, runtime: &Handle, sink: &mut Sink<'_>) -
     let mut form: Box<dyn Form> = match format {
         Format::Csv => Box::new(table::Table::begin(header)?),
         Format::JsonLines => Box::new(lines::Lines::begin(header)),
-        Format::Parquet => Box::new(columns::Columns::begin(header)?),
     };
     let (whose, (first, end)) = {
         let mut connection = app.readers.get()?;
@@ -204,7 +198,7 @@ pub fn write(app: &App, begun: &Export, runtime: &Handle, sink: &mut Sink<'_>) -
     let manifest = record(app, begun, lines, form.manifest(), runtime)?;
     let line = match format {
         Format::JsonLines => Some(last_line(app, begun, &manifest, runtime)?),
-        Format::Csv | Format::Parquet => None,
+        Format::Csv => None,
     };
     form.end(&manifest.stored, line.as_deref())?;
     give(sink, form.take())?;
@@ -229,8 +223,7 @@ fn record(
     runtime: &Handle,
 ) -> Result<Ending, ExportError> {
     let (tenant, row) = (begun.header.tenant.clone(), begun.clone());
-    let recording =
-        app.committer.act(tenant.clone(), move |books| act::record(books, &row, lines, manifest));
+    let recording = app.committer.act(tenant.clone(), move |books| act::record(books, &row, lines, manifest));
     let sealed = answered(runtime.block_on(recording))?;
     match &sealed.value {
         Manifest::Now(stored) => Ok(Ending { stored: stored.clone(), receipt: sealed.receipt(stored) }),
@@ -261,8 +254,7 @@ fn last_line(app: &App, begun: &Export, ending: &Ending, runtime: &Handle) -> Re
     };
     let line = lines::last(id, &receipt, stored)?;
     let row = begun.clone();
-    let keeping =
-        app.committer.act(tenant.clone(), move |books| act::keep_last_line(books, &row, &line));
+    let keeping = app.committer.act(tenant.clone(), move |books| act::keep_last_line(books, &row, &line));
     Ok(answered(runtime.block_on(keeping))?.value)
 }
 

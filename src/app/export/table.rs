@@ -49,8 +49,7 @@ impl Table {
     /// Appends one record with its line's end.
     fn write(&mut self, cells: [impl AsRef<[u8]>; 18]) -> Result<(), StoreError> {
         let failed = |error: &dyn std::fmt::Display| StoreError::Failed(error.to_string());
-        let mut writer =
-            csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+        let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
         writer.write_record(cells).map_err(|error| failed(&error))?;
         let record = writer.into_inner().map_err(|error| failed(&error))?;
         self.digest.update(&record);
@@ -95,7 +94,7 @@ impl Form for Table {
 
     /// Its digest is the SHA-256 of every byte above the last row.
     fn manifest(&self) -> Value {
-        self.count.manifest(&self.header, Some(Hash(self.digest.clone().finalize().into())))
+        self.count.manifest(&self.header, Hash(self.digest.clone().finalize().into()))
     }
 
     fn end(&mut self, manifest: &StoredReceipt, _: Option<&str>) -> Result<(), ExportError> {

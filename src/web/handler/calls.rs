@@ -2,9 +2,9 @@
 
 use super::reply::{html, query_value, read};
 use super::visit::Visit;
+use crate::app::export::Format;
 use crate::app::{App, Caller};
 use crate::domain::{AgentId, CredentialId, Malformed, Outcome, PrincipalId, TenantSlug, Timestamp};
-use crate::app::export::Format;
 use crate::evidence::subject::Subject;
 use crate::http::{
     Problem, Query, Wanted, begin_export, export_answer, narrow_to, page_of, receipt_line, subject_for,

@@ -63,11 +63,7 @@ pub(super) async fn begin(app: web::Data<App>, request: HttpRequest, payload: we
 }
 
 /// An export as a file to keep.
-pub(super) async fn file(
-    app: web::Data<App>,
-    request: HttpRequest,
-    path: web::Path<String>,
-) -> HttpResponse {
+pub(super) async fn file(app: web::Data<App>, request: HttpRequest, path: web::Path<String>) -> HttpResponse {
     read(&app, &request, Section::Calls, async |visit| {
         let begun = kept_export(&app, &visit.person, path_id(&path, "export")?).await?;
         // A role may have been taken since.
@@ -89,9 +85,8 @@ fn asked(visit: &Visit, fields: &Fields) -> Result<(Subject, Wanted), Problem> {
     let wrong = "not an id of a credential, an agent or a person: crd_…, agt_… or prn_…";
     let subject = subject.ok_or_else(|| Malformed::whole(wrong))?;
     let format = one("format")?.map_or(Ok(Format::JsonLines), str::parse).map_err(Malformed::whole)?;
-    let local = |name| {
-        one(name)?.map(|text| read_local(text, visit.zone)).transpose().map_err(Malformed::whole)
-    };
+    let local =
+        |name| one(name)?.map(|text| read_local(text, visit.zone)).transpose().map_err(Malformed::whole);
     Ok((subject, Wanted { format, from: local("from")?, until: local("until")? }))
 }
 
@@ -196,7 +191,9 @@ impl Names {
                 Subject::Credential(id) => {
                     credential::find(connection, tenant, id)?.map(|found| found.label.to_string())
                 }
-                Subject::Agent(id) => agent::find(connection, tenant, id)?.map(|found| found.name.to_string()),
+                Subject::Agent(id) => {
+                    agent::find(connection, tenant, id)?.map(|found| found.name.to_string())
+                }
                 Subject::Principal(id) => {
                     principal::find(connection, tenant, id)?.map(|found| found.name.to_string())
                 }
@@ -237,7 +234,8 @@ fn row(app: &App, visit: &Visit, export: &Export, names: &Names) -> ExportRow {
         period: has_period.then(|| (header.from.map(when), header.until.map(when))),
         format: export.format.clone(),
         stage,
-        file: (is_own && export::is_kept(export, visit.now)).then(|| format!("{PATH}/{}/file", header.export)),
+        file: (is_own && export::is_kept(export, visit.now))
+            .then(|| format!("{PATH}/{}/file", header.export)),
         receipt: receipt.map(|id| format!("/calls/receipts/{id}.json")),
     }
 }

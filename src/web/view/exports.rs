@@ -40,11 +40,10 @@ pub struct Typed {
 }
 
 impl ExportsPage {
-    fn formats(&self) -> [(&'static str, &'static str, bool); 3] {
+    fn formats(&self) -> [(&'static str, &'static str, bool); 2] {
         [
             ("jsonl", "JSONL: with receipts and paths, verifies offline", self.typed.format == "jsonl"),
             ("csv", "CSV: a table for spreadsheets", self.typed.format == "csv"),
-            ("parquet", "Parquet: typed columns for analysts", self.typed.format == "parquet"),
         ]
     }
 
