@@ -25,8 +25,7 @@ def number(text):
     if not math.isfinite(double) or decimal.Decimal(text) != decimal.Decimal(repr(double)): raise ValueError(f"`{text[:40]}` is no double")
     return double if text == "-0" or set(text) & set(".eE") else int(text)
 def depth(value):
-    inner = value.values() if type(value) is dict else value if type(value) is list else None
-    return 0 if inner is None else 1 + max(map(depth, inner), default=0)
+    return 1 + max(map(depth, value.values() if type(value) is dict else value), default=0) if type(value) in (dict, list) else 0
 def parse(data):  # The value, or what is wrong
     try:
         text = data.decode()
@@ -34,8 +33,7 @@ def parse(data):  # The value, or what is wrong
         if text.count("{") + text.count("[") > DEEPEST and depth(value) > DEEPEST: raise ValueError(f"nested deeper than {DEEPEST}")
         if "\\ud" in text.lower(): json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair has no UTF-8
         return value, None
-    except (ValueError, ArithmeticError, RecursionError, MemoryError) as error:
-        return None, f"not JSON: {ascii(str(error)[:200])}"
+    except (ValueError, ArithmeticError, RecursionError, MemoryError) as error: return None, f"not JSON: {ascii(str(error)[:200])}"
 def es6(double):
     if not 1e-6 <= abs(double) < 1e21: return re.sub(r"(\.0)?e([+-])0*", r"e\2", repr(double))
     text = format(decimal.Decimal(repr(double)), "f")
@@ -99,8 +97,7 @@ def is_consistent(old, new, old_root, new_root, path):
 # Signed notes (C2SP signed-note, tlog-checkpoint).
 def base64_of(text, field, length=None):
     raw = attempt(base64.b64decode, text, None, True) or b""
-    need(base64.b64encode(raw).decode() == text and length in (None, len(raw)), field, "not base64 in its one spelling, or of another length")
-    return raw
+    return need(base64.b64encode(raw).decode() == text and length in (None, len(raw)), field, "not base64 in its one spelling, or too long or short") and raw
 def is_name(text): return bool(text) and "+" not in text and not any(letter.isspace() for letter in text)
 def read_key(text, field="key"):  # Name, id, algorithm and public key of a verifier key
     name, key_id, encoded = (text.split("+", 2) + ["", ""])[:3]
@@ -192,12 +189,14 @@ class Log:  # What is known of one log: roots by size, signed or shown by paths;
         return None if None in nodes else functools.reduce(lambda right, left: pair(left, right), nodes)
     def settle(self, proofs, notes):  # Holds every signed root against leaves, tiles and proofs, and notes what they do not show
         sizes, top = sorted(self.signed, reverse=True), {}
+        for level, i in sorted(self.nodes): level and self.node(level, i)
         whole = [size for size in sizes if size and self.root(size)]
         for size in whole: self.begins(size, self.root(size), whole[0])
-        for old, new, path in [proof for proof in proofs if {*proof[:2]} <= self.signed | {0}]:
-            roots = self.trees[old], self.trees[new]
-            need(is_consistent(old, new, *roots, path), "path", f"it does not lead from {old} to {new} leaves", *roots)
-            self.above[old].add(new)
+        for old, new, path, place in proofs:
+            roots, is_held = (self.trees.get(old), self.trees.get(new)), {old, new} <= self.signed | {0}
+            need(not is_held or is_consistent(old, new, *roots, path), "path", f"it does not lead from {old} to {new} leaves", *roots)
+            if is_held: self.above[old].add(new)
+            else: notes.append(f"the consistency proof from {old} to {new} leaves in {place} is held against nothing: no checkpoints of both were read")
         for size in sizes:
             top[size] = max([top[b] for b in self.above[size] if b > size and b in top], default=size or sizes[0])
             if top[size] == size != sizes[0]: notes.append(f"that {size} and {sizes[0]} leaves of {self.origin} are one history is not shown")
@@ -218,8 +217,7 @@ class Export:  # An export whose header was read; every line is of it and in ord
         index, chain, seq, since = receipt["merkle"]["index"], receipt["chain"], receipt["seq"], header["from"]
         same("merkle.key", header["key"], receipt["merkle"]["key"], "the header names another key")
         need(receipt["merkle"]["size"] >= header["size"], "merkle.size", f"its path leads to fewer leaves than the header's {header['size']}")
-        is_own = type(output) is dict and output.get("export") == header["export"]
-        if receipt["kind"] == "export" and is_own: return self.manifest(line, output)
+        if receipt["kind"] == "export" and type(output) is dict and output.get("export") == header["export"]: return self.manifest(line, output)
         need((since or "") <= receipt["at"] < (header["until"] or "a"), "at", f"not from {since} to {header['until']}", "another", receipt["at"])
         need(self.subject in (receipt.get(self.kind), chain, receipt["tenant"]), self.kind, "of another", self.subject, receipt.get(self.kind, "-"))
         need(index > self.index and (self.kind != "tenant" or index == self.index + 1 or not self.lines and since), "merkle.index", wrong)
@@ -245,8 +243,8 @@ class Export:  # An export whose header was read; every line is of it and in ord
 TILE = re.compile(r"((?:.*/)?)tile/([1-5]?\d|6[0-3])/(?!x000/)((?:x\d{3}/){0,5}\d{3})(?:\.p/([1-9]\d?|1\d\d|2[0-4]\d|25[0-5]))?", re.ASCII)
 class Verifier:
     def __init__(self, key, alone):
-        self.given, self.alone, self.logs, self.chains, self.seen, self.opened = key, alone, {}, {}, {}, {}
-        self.notes, self.tiles, self.proofs, self.counts, self.place, self.receipt = [], [], [], collections.Counter(), None, None
+        self.given, self.alone, self.logs, self.chains, self.seen, self.opened, self.exports = key, alone, {}, {}, {}, {}, {}
+        self.notes, self.tiles, self.proofs, self.counts, self.place, self.receipt, self.number = [], [], [], collections.Counter(), None, None, 0
     def log(self, origin): return self.logs.setdefault(origin, Log(origin))
     def open(self, note, key_text, prefix, tenant):
         if (note, key_text) not in self.opened:
@@ -262,8 +260,8 @@ class Verifier:
         same("hash", hash_of(body), receipt["hash"], "its body has another hash")
         merkle, chain, seq, prev, kind = receipt["merkle"], receipt["chain"], receipt["seq"], receipt["prev"], receipt["kind"]
         need((seq == 0) == (prev == ZERO), "prev", f"at place {seq} of its chain it is {prev}")
-        for name in [name for name in ("input", "output") if name in line]:
-            same(name + "_hash", hash_of(line[name]), receipt[name + "_hash"], "the document beside it has another hash")
+        for name in ("input", "output"):
+            if name in line: same(name + "_hash", hash_of(line[name]), receipt[name + "_hash"], "the document beside it has another hash")
         documents = {name: line[name] for name in ("input", "output") if type(line.get(name)) is dict}
         said = documents.get("output", {}).get("outcome")
         if "output" in line and (kind == "gate.evaluate" or kind == "gate.replay" and type(said) is str):
@@ -296,27 +294,28 @@ class Verifier:
         self.seen.setdefault(merkle["key"], (receipt["id"], self.place))
     def take(self, state, value):  # One JSON value of a file; the state is `None`, "loose", an open export or "between" exports
         def has(names): return type(value) is dict and any(name in value for name in names.split())
-        inner = value.get("receipt", value) if type(value) is dict else None
-        self.receipt = inner.get("id") if type(inner) is dict else None
+        self.receipt = inner.get("id") if type(inner := type(value) is dict and value.get("receipt", value)) is dict else None
         if has("procura") or has("export") and not has("receipt input output content"):
             need(state in (None, "between"), "export", "a header stands inside a file, or where a manifest is missing")
-            return Export(strict(value, HEADER), self)
+            export, before = Export(strict(value, HEADER), self), self.exports.get(value["export"])
+            need(not before or before[0] != self.number, "export", f"export {value['export']} is repeated: it was read before")
+            if before: same("export", before[1], export.hash, f"another export {value['export']} was read before")
+            self.exports[value["export"]] = self.number, export.hash
+            return "several" if state and self.alone else export
         need(state != "between", "export", "a line stands after the export's manifest")
         if isinstance(state, Export):
             same("export", state.header["export"], strict(value, LINE).get("export", "absent"), "the line is not of this export")
             self.hold(value["receipt"], value, not self.alone)
             self.counts["exports"] += bool(is_last := state.line(value))
             return "between" if is_last else state
-        if has("input output content export"):
-            same("export", "absent", strict(value, LINE).get("export", "absent"), "a line of an export whose header is missing")
+        if has("input output content export"): same("export", "absent", strict(value, LINE).get("export", "absent"), "a line of an export whose header is missing")
         elif has("receipt"):
             receipt, rest = strict(value["receipt"], RECEIPT, "/receipt"), {name: value[name] for name in value if name != "receipt"}
             for member in {"outcome", "mandate_version", "policy_version"} & receipt.keys() & rest.keys():
                 same(member, receipt[member], rest[member], "the receipt in the answer says otherwise")
             if rest and receipt["kind"] == "gate.evaluate": same("output_hash", hash_of(rest), receipt["output_hash"], "the answer was changed")
             value = {"receipt": receipt, **({"output": rest} if hash_of(rest) == receipt["output_hash"] else {})}
-        elif has("hash auth merkle prev chain input_hash"):
-            value = {"receipt": strict(value, RECEIPT)}
+        elif has("hash auth merkle prev chain input_hash"): value = {"receipt": strict(value, RECEIPT)}
         else:
             need(has("path to"), "", "not a receipt, line, answer, export, proof, tile or checkpoint", status=1 if state else 2)
             self.proofs.append((self.place, strict(value, PROOF)))
@@ -325,7 +324,7 @@ class Verifier:
         self.counts["loose"] += 1
         return "loose"
     def read(self, name, file):  # One file: a tile by its name, a note, or JSON of one value or of one a line
-        state, self.place, self.receipt, match = None, name, None, TILE.fullmatch(name)
+        state, self.place, self.receipt, self.number, match = None, name, None, self.number + 1, TILE.fullmatch(name)
         if match:
             data, level, number = file.read(LARGEST), int(match[2]), int(re.sub("[x/]", "", match[3]))
             same("tile", 32 * int(match[4] or 256), len(data), "it has another length than its name says")
@@ -346,6 +345,9 @@ class Verifier:
                 need(not wrong, "", wrong, status=2)
             need(not wrong, "", wrong)
             state = self.take(state, value)
+            if state == "several":  # The lines of the first were not kept: from the beginning, keeping them
+                need(name != "-" and os.path.isfile(name), "export", "several stand in one stream, which is read once: give them as files", status=2)
+                return file.seek(0), self.__init__(self.given, False), self.read(name, file)
         need(state, "", "it holds nothing", status=2)
         need(not isinstance(state, Export), "export", "it ends without its manifest: it was cut")
     def note(self, name, text):  # Opens a checkpoint that stands for itself, with the key that was given or one that receipts are under
@@ -354,8 +356,7 @@ class Verifier:
         keys = [self.given] if self.given else [key for key in self.seen if key.split("+")[0] == origin]
         opened = [(key, one) for key in keys if (one := attempt(open_checkpoint, text, read_key(key), "checkpoint"))]
         need(opened, "checkpoint", f"{len(keys)} keys are known for the log {ascii(origin)} and none opens it; give one with --key")
-        self.log(origin).tree(*opened[0][1])
-        return opened[0][0]
+        return self.log(origin).tree(*opened[0][1]) or opened[0][0]
     def finish(self, outside):
         for note in self.notes: self.note(*note)
         key, notes, proofs = outside and self.note(*outside), [], collections.defaultdict(list)
@@ -368,7 +369,7 @@ class Verifier:
             for i, node in enumerate(hashes, number << 8): log.put(8 * level, i, node, "tile")
             log.tiled = max(log.tiled, (number << 8) + len(hashes) << 8 * level)
         for self.place, proof in self.proofs:
-            proofs[log_of(proof.get("origin"))].append((proof["from"], proof["to"], [bytes_of(node) for node in proof["path"]]))
+            proofs[log_of(proof.get("origin"))].append((proof["from"], proof["to"], [bytes_of(node) for node in proof["path"]], self.place))
         for self.place, log in self.logs.items(): log.settle(proofs[log], notes)
         return notes
 def main():
@@ -391,9 +392,8 @@ def main():
         status, named = getattr(fault, "status", 2) if verifier.place else 2, verifier.receipt and f"receipt {ascii(verifier.receipt)}"
         said = ", ".join(filter(None, (verifier.place, named, str(fault)))).encode("utf-8", "backslashreplace").decode()
         return print("cannot be verified:" if status == 2 else "does not hold:", said, file=sys.stderr) or status
-    if not options.key: notes.append("the key in the file was used: give one you know from elsewhere with --key")
+    if verifier.seen and not options.key: notes.append("the key in the file was used: give one you know from elsewhere with --key")
     if counts["loose"]: notes.append("completeness is not shown: only an export shows that none is missing")
     checked = f"checked {counts['receipts']} receipts, {counts['exports']} whole exports, {len(verifier.notes) + bool(outside)} checkpoints"
-    print(checked, *(f"note: {note}" for note in notes), "all hold", sep="\n")
-    return 0
+    return print(checked, *(f"note: {note}" for note in notes), "all hold", sep="\n") or 0
 if __name__ == "__main__": sys.exit(main())

@@ -55,6 +55,8 @@ mod evidence;
 #[cfg(test)]
 mod explain;
 #[cfg(test)]
+mod explorer;
+#[cfg(test)]
 mod exports;
 #[cfg(test)]
 mod files;
@@ -131,6 +133,8 @@ mod tls;
 mod verify_log;
 #[cfg(test)]
 mod visitor;
+#[cfg(test)]
+mod who;
 #[cfg(test)]
 mod wire;
 #[cfg(test)]
