@@ -88,6 +88,8 @@ pub struct App {
     pub mail: MailSettings,
     /// What is known of tiles that are not full.
     pub roots: Arc<Roots>,
+    /// How far the exports are that are being written.
+    pub exports: export::Progress,
     /// Whose word on checkpoints is taken.
     pub witnesses: Arc<[VerifierKey]>,
     /// Whether pages are reached over TLS, so that cookies may insist on it.
@@ -142,6 +144,7 @@ impl App {
             links: Links::below(&settings.base_url()),
             mail: MailSettings { enabled: settings.mail.is_some() },
             roots: Arc::default(),
+            exports: export::Progress::default(),
             witnesses: settings.witnesses.iter().map(|witness| witness.key.clone()).collect(),
             is_https: settings.base_url().starts_with("https://"),
             verifiers: RwLock::new(verifiers),

@@ -21,6 +21,8 @@ mod directory;
 pub mod effect;
 pub mod enforcement_point;
 mod error;
+pub mod export;
+pub mod exported;
 pub mod head;
 pub mod idempotency;
 pub mod key;

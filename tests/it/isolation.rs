@@ -25,7 +25,7 @@ enum Expected {
 use Expected::{AsIfItNeverWas, NotFound};
 
 /// Routes that take an id from the caller: method, path as the document writes it, what stands in the body.
-const WALKED: [(&str, &str, Expected); 25] = [
+const WALKED: [(&str, &str, Expected); 27] = [
     ("DELETE", "/v1/agents/{}", NotFound),
     ("DELETE", "/v1/enforcement-points/{}", NotFound),
     ("GET", "/v1/enforcement-points", AsIfItNeverWas),
@@ -33,6 +33,8 @@ const WALKED: [(&str, &str, Expected); 25] = [
     ("DELETE", "/v1/credentials/{}", NotFound),
     ("GET", "/v1/credentials/{}/calls", NotFound),
     ("GET", "/v1/credentials/{}/calls/export", NotFound),
+    ("GET", "/v1/agents/{}/calls/export", NotFound),
+    ("GET", "/v1/principals/{}/calls/export", NotFound),
     ("GET", "/v1/decisions/{}", NotFound),
     ("POST", "/v1/decisions/{}/approve", NotFound),
     ("POST", "/v1/decisions/{}/decline", NotFound),
@@ -54,7 +56,7 @@ const WALKED: [(&str, &str, Expected); 25] = [
 ];
 
 /// Routes that take no id of anything that belongs to a tenant, and why.
-const EXEMPT: [(&str, &str); 30] = [
+const EXEMPT: [(&str, &str); 31] = [
     ("POST", "/v1/session"),            // names the tenant and proves a password of it
     ("DELETE", "/v1/session"),          // the caller's own
     ("PUT", "/v1/session/password"),    // the caller's own
@@ -69,6 +71,7 @@ const EXEMPT: [(&str, &str); 30] = [
     ("GET", "/v1/policy/versions"),     // the caller's tenant's
     ("GET", "/v1/policy/versions/{}"),  // a number, of the caller's tenant's
     ("PUT", "/v1/catalogue/{}"),        // writes the caller's tenant's, whatever others have under that name
+    ("GET", "/v1/calls/export"),        // the caller's tenant's
     ("POST", "/v1/agents"),             // makes one of the caller's
     ("POST", "/v1/enforcement-points"), // makes one of the caller's tenant
     ("POST", "/v1/credentials/derive"), // from the one presented
@@ -214,9 +217,12 @@ fn call(client: &Client, method: &str, route: &str, things: &Owned) -> Vec<Reply
             .zip([&things.credential, &things.agent])
             .map(|(name, id)| client.get(&format!("{path}?{name}={id}")))
             .collect(),
-        ("GET", "/v1/credentials/{}/calls/export") => {
-            ["jsonl", "csv"].iter().map(|format| client.get(&format!("{path}?format={format}"))).collect()
-        }
+        (
+            "GET",
+            "/v1/credentials/{}/calls/export"
+            | "/v1/agents/{}/calls/export"
+            | "/v1/principals/{}/calls/export",
+        ) => ["jsonl", "csv"].iter().map(|format| client.get(&format!("{path}?format={format}"))).collect(),
         ("POST", _) => vec![client.post(&path, &json!({}))],
         _ => vec![client.send(method, &path, &[], None)],
     }

@@ -59,6 +59,8 @@ mod explain;
 #[cfg(test)]
 mod explorer;
 #[cfg(test)]
+mod exports;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod four_eyes;

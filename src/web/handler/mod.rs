@@ -6,6 +6,7 @@ mod decision;
 mod decision_page;
 mod draft;
 mod explorer;
+mod exports;
 mod mandate;
 mod people;
 mod queue;
@@ -60,6 +61,9 @@ pages! {
     post "/credentials/{credential}/revoke" agents::revoke;
     get "/calls" calls::list;
     get "/calls/export" calls::export;
+    get "/exports" exports::list;
+    post "/exports" exports::begin;
+    get "/exports/{export}/file" exports::file;
     get "/calls/receipts/{receipt}.json" calls::receipt;
     get "/who" who::show;
     post "/who" who::ask;

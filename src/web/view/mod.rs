@@ -11,6 +11,7 @@ mod condition;
 mod decision;
 mod draft;
 mod explorer;
+mod exports;
 mod frame;
 mod mandate;
 mod people;
@@ -30,6 +31,7 @@ pub use decision::{
 };
 pub use draft::{Answer, ChangedRow, DraftCheck, Sum};
 pub use explorer::ExplorerPage;
+pub use exports::{ExportRow, ExportsPage, Stage as ExportStage, Typed as TypedExport};
 pub use frame::{Frame, Section, Tone, Visitor};
 pub use mandate::{Editor, FaultLine, KnownLine, MandatePage, MandateVersionPage, VersionRow};
 pub use people::{Mine, Needed, People, YesLine};

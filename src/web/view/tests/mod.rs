@@ -27,6 +27,7 @@ fn pages(said: &str) -> Vec<(&'static str, String)> {
         ("agents", sample::agents(said).render().unwrap()),
         ("issued", sample::issued(said).render().unwrap()),
         ("calls", sample::calls(said).render().unwrap()),
+        ("exports", sample::exports(said).render().unwrap()),
         ("who", sample::who(said).render().unwrap()),
         ("explorer", sample::explorer().render().unwrap()),
         ("problem", sample::problem(said).render().unwrap()),
