@@ -204,9 +204,6 @@ fn what_waits_is_worth_a_look(db: Db) {
          VALUES ('{TENANT}', 'x', 'm@example.test', 's', 't', 'h', 1, 10, 'no route')"
     ));
     check_is(&server, &[], "outbox", "warn", "1 mails were given up");
-    connection.execute(&format!(
-        "UPDATE mandates SET document = REPLACE(document, '\"at_most\"', '\"at_least\"') WHERE tenant = '{TENANT}'"
-    ));
     let note =
         json!({"harbour": {"from": "2026-11-30T00:00:00Z", "until": "2026-11-30T00:00:01Z", "calls": 3}});
     std::fs::write(server.folder().join("outage"), format!("{note:<16384}")).unwrap();
