@@ -129,9 +129,9 @@ def identifier(prefixes): return spelt(f"(?:{prefixes})_[0-7][0-9a-hjkmnp-tv-z]{
 def is_count(value): return type(value) is int and 0 <= value <= EXACT
 def is_time(value, form=spelt(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")):
     return form(value) and attempt(datetime.datetime.fromisoformat, value[:-1]) is not None
-KINDS = """gate.evaluate gate.replay gate.withdrawn mandate.put policy.put catalogue.put principal.create principal.password agent.create
-    agent.retire credential.create credential.derive credential.revoke enforcement_point.create enforcement_point.revoke decision.approve
-    decision.decline decision.expire decision.renew decision.withdraw decision.resolve effect.outcome access.minute log.gap log.restore key.rotate export tenant.setup"""
+KINDS = """gate.evaluate gate.replay gate.withdrawn mandate.put policy.put catalogue.put principal.create principal.password agent.create agent.retire credential.create
+    credential.derive credential.revoke enforcement_point.create enforcement_point.revoke decision.approve decision.decline decision.expire decision.renew
+    decision.withdraw decision.resolve effect.outcome access.minute log.gap log.restore content.erase retention.put key.rotate export tenant.setup"""
 CHECKS = {
     "any": lambda _: True, "text": lambda value: type(value) is str, "count": is_count, "time": is_time, "kind": KINDS.split().__contains__,
     "hash": spelt("sha256:[0-9a-f]{64}"), "auth": spelt("hmac-sha256:[0-9a-f]{64}"), "slug": spelt("[a-z0-9-]{1,63}"),
@@ -144,7 +144,8 @@ MERKLE = shape("index:count size:count root:hash path:hashes checkpoint:text key
 RECEIPT = shape("""id:rcpt at:time tenant:slug principal?:prn agent?:agt credential?:crd kind:kind outcome?:outcome mandate_version?:count hash:hash
     policy_version?:count catalogue_version?:count engine_version:text facts_from?:source input_hash:hash output_hash:hash chain:chain seq:count
     prev:hash auth_key:key auth:auth merkle:merkle""", merkle=MERKLE)
-LINE = shape("export?:exp receipt:receipt input:any output:any content?:any", receipt=RECEIPT)
+ERASED = shape("at:time reason:text receipt:receipt input:any output:any", receipt=RECEIPT)
+LINE = shape("export?:exp receipt:receipt input:any output:any content?:any erased?:erased", receipt=RECEIPT, erased=ERASED)
 HEADER = shape("""procura:procura version:one subject:subject export:exp tenant:slug from:when until:when at:time origin:text key:text size:count
     root:hash checkpoint:text""", subject=SUBJECT)
 PROOF = shape("origin?:text from:count to:count path:hashes", hashes=HASHES)
@@ -218,8 +219,7 @@ class Export:  # An export whose header was read; every line is of it and in ord
         index, chain, seq, since = receipt["merkle"]["index"], receipt["chain"], receipt["seq"], header["from"]
         same("merkle.key", header["key"], receipt["merkle"]["key"], "the header names another key")
         need(receipt["merkle"]["size"] >= header["size"], "merkle.size", f"its path leads to fewer leaves than the header's {header['size']}")
-        is_own = type(output) is dict and output.get("export") == header["export"]
-        if receipt["kind"] == "export" and is_own: return self.manifest(line, output)
+        if receipt["kind"] == "export" and type(output) is dict and output.get("export") == header["export"]: return self.manifest(line, output)
         need((since or "") <= receipt["at"] < (header["until"] or "a"), "at", f"not from {since} to {header['until']}", "another", receipt["at"])
         need(self.subject in (receipt.get(self.kind), chain, receipt["tenant"]), self.kind, "of another", self.subject, receipt.get(self.kind, "-"))
         need(index > self.index and (self.kind != "tenant" or index == self.index + 1 or not self.lines and since), "merkle.index", wrong)
@@ -233,7 +233,7 @@ class Export:  # An export whose header was read; every line is of it and in ord
         self.lines, self.first, self.last = self.lines + 1, self.first or receipt["hash"], receipt["hash"]
         self.digest.update(sha(jcs(line).encode()))
     def manifest(self, line, output):
-        need("content" not in line, "content", "the manifest's line has none")
+        need(not {"content", "erased"} & line.keys(), "content", "the manifest's line has none, and is not erased")
         stated = {"export": self.header["export"], "header": self.hash, "lines": self.lines, "first": self.first, "last": self.last,
                   "chains": [self.chains[chain] for chain in sorted(self.chains)], "digest": text_of(self.digest.digest())}
         for name in [*stated, *output]:
@@ -278,6 +278,11 @@ class Verifier:
             strict(stands, COMMITMENT, field) and strict(entry, OPENING, field)
             opened = text_of(sha(bytes.fromhex(entry["salt"]) + jcs(entry["value"]).encode()))
             same(field, stands["commitment"], opened, "it does not open the commitment it points at")
+        if gone := line.get("erased"):  # The receipt that says so stands beside it, whole, and must be of it
+            by, says = gone["receipt"], gone["input"] if type(gone["input"]) is dict else {}
+            stated, found = ["content.erase", receipt["tenant"], by["at"], says.get("reason")], [by["kind"], by["tenant"], gone["at"], gone["reason"]]
+            is_listed = type(says.get("receipts")) is list and receipt["id"] in says["receipts"] and merkle["index"] < by["merkle"]["index"]
+            self.hold(need(stated == found and is_listed and "content" not in line, "erased", "not so, by the receipt beside it", stated, found) and by, gone, kept)
         index, size, root = merkle["index"], merkle["size"], bytes_of(merkle["root"])
         leaf = sha(b"\0" + jcs({"auth": receipt["auth"], "hash": receipt["hash"]}).encode())
         shown = index < size and climb(index, size - 1, [bytes_of(node) for node in merkle["path"]], [None, leaf], leaf)
@@ -285,14 +290,13 @@ class Verifier:
         name, signed_size, signed_root = self.open(merkle["checkpoint"], merkle["key"], "merkle.", receipt["tenant"])
         same("merkle", f"{signed_size} {signed_root.hex()}", f"{size} {root.hex()}", "its checkpoint has another size or root")
         log = self.log(name)
-        if kept:
-            for place, link, field in ((seq, receipt["hash"], "hash"), (seq - 1, prev, "prev")):
-                same(field, self.chains.setdefault((chain, place), link), link, f"another receipt at place {place} of {chain}: a fork")
-            log.put(0, index, leaf, "merkle.index")
+        for place, link, field in ((seq, receipt["hash"], "hash"), (seq - 1, prev, "prev")) if kept else ():
+            same(field, self.chains.setdefault((chain, place), link), link, f"another receipt at place {place} of {chain}: a fork")
+        if kept: log.put(0, index, leaf, "merkle.index")
         log.tree(size, root)
         for smaller, tree in zip((index, index + 1), shown[0]):
             if 0 < smaller < size and (kept or smaller in log.signed): log.begins(smaller, tree, size)
-        self.counts["receipts"] += 1
+        self.counts["receipts"] += "reason" not in line  # One that erased others' content stands on their lines, and is none of its own
         self.seen.setdefault(merkle["key"], (receipt["id"], self.place))
     def take(self, state, value):  # One JSON value of a file; the state is `None`, "loose", an open export or "between" exports
         def has(names): return type(value) is dict and any(name in value for name in names.split())
@@ -307,16 +311,14 @@ class Verifier:
             self.hold(value["receipt"], value, not self.alone)
             self.counts["exports"] += bool(is_last := state.line(value))
             return "between" if is_last else state
-        if has("input output content export"):
-            same("export", "absent", strict(value, LINE).get("export", "absent"), "a line of an export whose header is missing")
+        if has("input output content export"): same("export", "absent", strict(value, LINE).get("export", "absent"), "a line of an export whose header is missing")
         elif has("receipt"):
             receipt, rest = strict(value["receipt"], RECEIPT, "/receipt"), {name: value[name] for name in value if name != "receipt"}
             for member in {"outcome", "mandate_version", "policy_version"} & receipt.keys() & rest.keys():
                 same(member, receipt[member], rest[member], "the receipt in the answer says otherwise")
             if rest and receipt["kind"] == "gate.evaluate": same("output_hash", hash_of(rest), receipt["output_hash"], "the answer was changed")
             value = {"receipt": receipt, **({"output": rest} if hash_of(rest) == receipt["output_hash"] else {})}
-        elif has("hash auth merkle prev chain input_hash"):
-            value = {"receipt": strict(value, RECEIPT)}
+        elif has("hash auth merkle prev chain input_hash"): value = {"receipt": strict(value, RECEIPT)}
         else:
             need(has("path to"), "", "not a receipt, line, answer, export, proof, tile or checkpoint", status=1 if state else 2)
             self.proofs.append((self.place, strict(value, PROOF)))
@@ -354,8 +356,7 @@ class Verifier:
         keys = [self.given] if self.given else [key for key in self.seen if key.split("+")[0] == origin]
         opened = [(key, one) for key in keys if (one := attempt(open_checkpoint, text, read_key(key), "checkpoint"))]
         need(opened, "checkpoint", f"{len(keys)} keys are known for the log {ascii(origin)} and none opens it; give one with --key")
-        self.log(origin).tree(*opened[0][1])
-        return opened[0][0]
+        return self.log(origin).tree(*opened[0][1]) or opened[0][0]
     def finish(self, outside):
         for note in self.notes: self.note(*note)
         key, notes, proofs = outside and self.note(*outside), [], collections.defaultdict(list)
@@ -394,6 +395,5 @@ def main():
     if not options.key: notes.append("the key in the file was used: give one you know from elsewhere with --key")
     if counts["loose"]: notes.append("completeness is not shown: only an export shows that none is missing")
     checked = f"checked {counts['receipts']} receipts, {counts['exports']} whole exports, {len(verifier.notes) + bool(outside)} checkpoints"
-    print(checked, *(f"note: {note}" for note in notes), "all hold", sep="\n")
-    return 0
+    return print(checked, *(f"note: {note}" for note in notes), "all hold", sep="\n")
 if __name__ == "__main__": sys.exit(main())

@@ -9,6 +9,7 @@ pub mod credential;
 pub mod decision;
 pub mod effect;
 pub mod enforcement_point;
+pub mod erasure;
 mod error;
 pub mod evaluate;
 mod evaluated;

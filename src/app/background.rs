@@ -8,6 +8,7 @@ use crate::committer::{Books, clock};
 use crate::domain::{Duration, TenantSlug, Timestamp};
 use crate::storage::{self, Database, StoreError};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration as Wait;
 use tokio::task::JoinHandle;
 
@@ -158,7 +159,8 @@ async fn move_log_always(app: Arc<App>, database: Database) {
         let now = (status.receipts(), status.batches());
         let due = now.0.saturating_sub(moved_at.0) >= CHECKPOINT_AFTER
             || now.1.saturating_sub(moved_at.1) >= CHECKPOINT_AFTER;
-        if !due {
+        let is_erased = app.erased.swap(false, Ordering::AcqRel);
+        if !due && !is_erased {
             continue;
         }
         let (database, taken) = (database.clone(), connection.take());
@@ -167,12 +169,20 @@ async fn move_log_always(app: Arc<App>, database: Database) {
                 Some(writer) => writer,
                 None => database.open_writer()?,
             };
-            storage::move_write_ahead_log(&mut writer)?;
-            Ok(writer)
+            let is_empty = if is_erased {
+                storage::empty_write_ahead_log(&mut writer)?
+            } else {
+                storage::move_write_ahead_log(&mut writer)?;
+                true
+            };
+            Ok((writer, is_empty))
         })
         .await;
+        if is_erased && !matches!(moved, Ok(Ok((_, true)))) {
+            app.content_erased();
+        }
         match moved {
-            Ok(Ok(writer)) => {
+            Ok(Ok((writer, _))) => {
                 connection = Some(writer);
                 moved_at = now;
             }

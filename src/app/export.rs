@@ -5,9 +5,10 @@ use super::tree::Tree;
 use crate::actions::{Error, export as act};
 use crate::committer::{Sealed, Unavailable, clock, entropy};
 use crate::domain::{Chain, CredentialId, ExportId, PrincipalId, TenantSlug, Timestamp};
+use crate::evidence::erased::{self, Erased};
 use crate::evidence::export::{Exporter, Header};
 use crate::evidence::line::Line;
-use crate::evidence::receipt::Receipt;
+use crate::evidence::receipt::{Kind, Receipt};
 use crate::evidence::subject::Subject;
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::{self, AnyConnection, StoreError};
@@ -172,7 +173,8 @@ fn json_lines(app: &App, asked: &Asked, runtime: &Handle, sink: &mut Sink<'_>) -
     let mut count = 0;
     each_receipt(app, asked, tree.size(), sink, |connection, stored, piece| {
         let receipt = tree.receipt(connection, stored)?;
-        exporter.line(Documents::of(stored)?.line(receipt), piece);
+        let documents = Documents::of(stored)?.with_erased(connection, stored, &mut tree)?;
+        exporter.line(documents.line(receipt), piece);
         count += 1;
         Ok(())
     })?;
@@ -204,6 +206,15 @@ struct Documents {
     input: Value,
     output: Value,
     content: Option<Value>,
+    erased: Option<Erasing>,
+}
+
+/// The receipt that says when and why content was erased, with its documents.
+struct Erasing {
+    receipt: Receipt,
+    input: Value,
+    output: Value,
+    reason: String,
 }
 
 impl Documents {
@@ -216,7 +227,34 @@ impl Documents {
             input: read("receipts.input", &stored.input)?,
             output: read("receipts.output", &stored.output)?,
             content: stored.content.as_deref().map(|text| read("receipts.content", text)).transpose()?,
+            erased: None,
         })
+    }
+
+    /// The same, and what says that the content was erased, if it was. What was erased while an export runs is said by
+    /// a receipt that its tree does not hold yet: that one's path leads through a newer tree.
+    fn with_erased(
+        mut self,
+        connection: &mut AnyConnection,
+        stored: &StoredReceipt,
+        tree: &mut Tree,
+    ) -> Result<Self, StoreError> {
+        let Some(place) = stored.erased_by else { return Ok(self) };
+        let corrupt = |detail: String| StoreError::Corrupt { place: "receipts.erased_by", detail };
+        let tenant = &stored.body.tenant;
+        let by = storage::receipt::find(connection, tenant, place)?
+            .filter(|by| by.body.kind == Kind::ContentErase)
+            .ok_or_else(|| corrupt(format!("the receipt at {place} erases nothing")))?;
+        let receipt = if place < tree.size() {
+            tree.receipt(connection, &by)?
+        } else {
+            let newer = Tree::now(connection, tenant)?;
+            newer.ok_or_else(|| corrupt("the log is gone".into()))?.receipt(connection, &by)?
+        };
+        let Self { input, output, .. } = Self::of(&by)?;
+        let reason = erased::reason(&input).unwrap_or_default().to_owned();
+        self.erased = Some(Erasing { receipt, input, output, reason });
+        Ok(self)
     }
 
     fn line(&self, receipt: Receipt) -> Line<'_> {
@@ -226,14 +264,28 @@ impl Documents {
             input: &self.input,
             output: &self.output,
             content: self.content.as_ref(),
+            erased: self.erased.as_ref().map(|by| {
+                Box::new(Erased {
+                    at: by.receipt.body.at,
+                    reason: &by.reason,
+                    receipt: by.receipt.clone(),
+                    input: &by.input,
+                    output: &by.output,
+                })
+            }),
         }
     }
 }
 
-/// A receipt as `GET /v1/receipts/{id}` answers it.
-pub fn line_json(stored: &StoredReceipt, receipt: Receipt) -> Result<Vec<u8>, StoreError> {
+/// A receipt as `GET /v1/receipts/{id}` answers it, with its path in a tree.
+pub fn line_json(
+    connection: &mut AnyConnection,
+    stored: &StoredReceipt,
+    tree: &mut Tree,
+) -> Result<Vec<u8>, StoreError> {
     let mut bytes = Vec::new();
-    Documents::of(stored)?.line(receipt).write_json(&mut bytes);
+    let receipt = tree.receipt(connection, stored)?;
+    Documents::of(stored)?.with_erased(connection, stored, tree)?.line(receipt).write_json(&mut bytes);
     Ok(bytes)
 }
 

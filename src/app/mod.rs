@@ -91,6 +91,7 @@ pub struct App {
     turns: Semaphore,
     catalogues: RwLock<HashMap<TenantSlug, Arc<LiveCatalogue>>>,
     decisions: watch::Sender<u64>,
+    erased: AtomicBool,
     stopping: AtomicBool,
     _directory: DataDirectory,
 }
@@ -139,6 +140,7 @@ impl App {
             turns: Semaphore::new(MOST_TURNS),
             catalogues: RwLock::default(),
             decisions: watch::Sender::new(0),
+            erased: AtomicBool::new(true),
             stopping: AtomicBool::new(false),
             _directory: directory,
         }))
@@ -186,6 +188,11 @@ impl App {
     /// Wakes whenever some decision may have changed.
     pub fn watch_decisions(&self) -> watch::Receiver<u64> {
         self.decisions.subscribe()
+    }
+
+    /// Says that content was erased: copies of it that the database keeps for itself are to go too.
+    pub fn content_erased(&self) {
+        self.erased.store(true, Ordering::Release);
     }
 
     /// Says that the service is about to stop: whoever waits is answered with what is there now.

@@ -266,6 +266,7 @@ impl Exporter {
     pub fn end(self, mut line: Line<'_>, out: &mut Vec<u8>) {
         line.export = Some(self.export);
         line.content = None;
+        line.erased = None;
         line.write_json(out);
         out.push(b'\n');
     }

@@ -6,6 +6,7 @@ mod calls;
 mod decision_shown;
 mod decisions;
 mod enforcement_points;
+mod erasure;
 mod explain;
 mod gate;
 mod health;

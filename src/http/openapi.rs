@@ -224,6 +224,7 @@ fn schemas() -> Value {
             "type": "string",
             "description": "A checkpoint of the log as a C2SP signed note: the log's own signature, and that of at least one witness.",
         },
+        "Erase": object(&["reason"], &json!({"reason": text()})),
         "Resolve": object(&["status"], &json!({"status": {"type": "string", "enum": ["done", "failed"]}, "reference": text()})),
     })
 }

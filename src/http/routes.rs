@@ -1,8 +1,8 @@
 //! Every route once: from this table come the server's routing, the OpenAPI document and the tests that walk it.
 
 use super::{
-    Problem, agents, calls, decisions, enforcement_points, explain, gate, health, log, oauth, openapi,
-    people, preview, terms,
+    Problem, agents, calls, decisions, enforcement_points, erasure, explain, gate, health, log, oauth,
+    openapi, people, preview, terms,
 };
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -103,6 +103,7 @@ routes! {
     get "/v1/credentials/{credential}/calls/export" Person 200 calls::export, "A copy of one credential's log", query ["format", "from", "until"];
     get "/v1/receipts/{receipt}" Either 200 calls::receipt, "A receipt with its documents and a fresh path";
     get "/v1/receipts/{receipt}/explain" Either 200 explain::receipt, "Why a recorded call was answered as it was, decided again";
+    post "/v1/receipts/{receipt}/erase" Operator 200 erasure::erase, "Erase the content of the request that a receipt is of; receipts, chains and proofs stay", body "Erase";
     get "/log/{tenant}/checkpoint" Anyone 200 log::checkpoint, "The signed head of a tenant's log, with what witnesses signed of it so far (C2SP tlog-checkpoint)";
     get "/log/{tenant}/witnessed" Anyone 200 log::witnessed, "The newest signed head that an outside witness has cosigned (C2SP tlog-cosignature)";
     post "/log/{tenant}/cosignature" Anyone 200 log::cosign, "Hand in a signed head of the log with the cosignatures of witnesses that the service knows", body "CosignedCheckpoint";

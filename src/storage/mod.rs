@@ -10,6 +10,7 @@ pub mod backup;
 pub mod book;
 pub mod catalogue;
 pub mod condition;
+pub mod content;
 pub mod course;
 pub mod credential;
 mod database;
@@ -41,7 +42,7 @@ mod turn;
 pub mod whole;
 pub mod witness;
 
-pub use database::{AnyConnection, Database, Readers, move_write_ahead_log};
+pub use database::{AnyConnection, Database, Readers, empty_write_ahead_log, move_write_ahead_log};
 pub use directory::DataDirectory;
 pub use error::StoreError;
 pub use migration::{Differs, differs, migrate};

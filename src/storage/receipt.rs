@@ -32,6 +32,8 @@ pub struct StoredReceipt {
     pub output: String,
     /// Salts and values of what the documents commit to, until erased.
     pub content: Option<String>,
+    /// The place of the receipt that says when and why it was erased, once it is.
+    pub erased_by: Option<u64>,
 }
 
 pub(super) type Row = (
@@ -48,7 +50,17 @@ pub(super) type Row = (
         Option<String>,
     ),
     (String, i64, Vec<u8>, Vec<u8>, Vec<u8>, String),
-    (Option<i64>, Option<i64>, Option<i64>, String, Option<String>, String, String, Option<String>),
+    (
+        Option<i64>,
+        Option<i64>,
+        Option<i64>,
+        String,
+        Option<String>,
+        String,
+        String,
+        Option<String>,
+        Option<i64>,
+    ),
 );
 
 #[rustfmt::skip]
@@ -57,7 +69,7 @@ pub(super) type Columns = (
      receipts::intent, receipts::principal, receipts::agent, receipts::credential),
     (receipts::chain, receipts::seq, receipts::prev, receipts::hash, receipts::auth, receipts::auth_key),
     (receipts::mandate_version, receipts::policy_version, receipts::catalogue_version, receipts::engine_version,
-     receipts::facts_from, receipts::input, receipts::output, receipts::content),
+     receipts::facts_from, receipts::input, receipts::output, receipts::content, receipts::erased_by),
 );
 
 #[rustfmt::skip]
@@ -66,7 +78,7 @@ pub(super) const COLUMNS: Columns = (
      receipts::intent, receipts::principal, receipts::agent, receipts::credential),
     (receipts::chain, receipts::seq, receipts::prev, receipts::hash, receipts::auth, receipts::auth_key),
     (receipts::mandate_version, receipts::policy_version, receipts::catalogue_version, receipts::engine_version,
-     receipts::facts_from, receipts::input, receipts::output, receipts::content),
+     receipts::facts_from, receipts::input, receipts::output, receipts::content, receipts::erased_by),
 );
 
 pub(super) fn read_row((subject, link, documents): Row) -> Result<StoredReceipt, StoreError> {
@@ -81,6 +93,7 @@ pub(super) fn read_row((subject, link, documents): Row) -> Result<StoredReceipt,
         input,
         output,
         content,
+        erased_by,
     ) = documents;
     let body = Body {
         id: read::text("receipts.id", &id)?,
@@ -112,6 +125,7 @@ pub(super) fn read_row((subject, link, documents): Row) -> Result<StoredReceipt,
         input,
         output,
         content,
+        erased_by: read::optional_count("receipts.erased_by", erased_by)?,
     })
 }
 

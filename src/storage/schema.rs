@@ -151,6 +151,7 @@ diesel::table! {
         input -> Text,
         output -> Text,
         content -> Nullable<Text>,
+        erased_by -> Nullable<BigInt>,
     }
 }
 
@@ -354,6 +355,16 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    retention (tenant, version) {
+        tenant -> Text,
+        version -> BigInt,
+        document -> Text,
+        live_since -> BigInt,
+        author -> Text,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(
     tenants,
     heads,
@@ -377,5 +388,6 @@ diesel::allow_tables_to_appear_in_same_query!(
     outbox,
     witnessed_checkpoints,
     cosignatures,
-    rounds
+    rounds,
+    retention
 );

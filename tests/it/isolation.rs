@@ -25,7 +25,7 @@ enum Expected {
 use Expected::{AsIfItNeverWas, NotFound};
 
 /// Routes that take an id from the caller: method, path as the document writes it, what stands in the body.
-const WALKED: [(&str, &str, Expected); 23] = [
+const WALKED: [(&str, &str, Expected); 24] = [
     ("DELETE", "/v1/agents/{}", NotFound),
     ("DELETE", "/v1/enforcement-points/{}", NotFound),
     ("GET", "/v1/enforcement-points", AsIfItNeverWas),
@@ -40,6 +40,7 @@ const WALKED: [(&str, &str, Expected); 23] = [
     ("POST", "/v1/effects/{}/outcome", NotFound),
     ("GET", "/v1/receipts/{}", NotFound),
     ("GET", "/v1/receipts/{}/explain", NotFound),
+    ("POST", "/v1/receipts/{}/erase", NotFound),
     ("GET", "/v1/catalogue/{}", NotFound),
     ("GET", "/v1/calls", AsIfItNeverWas),
     ("POST", "/v1/gate/evaluate", AsIfItNeverWas),
@@ -198,6 +199,7 @@ fn call(client: &Client, method: &str, route: &str, things: &Owned) -> Vec<Reply
         ("POST", "/v1/decisions/{}/resolve" | "/v1/effects/{}/outcome") => {
             vec![client.post(&path, &json!({"status": "done"}))]
         }
+        ("POST", "/v1/receipts/{}/erase") => vec![client.post(&path, &json!({"reason": "x"}))],
         ("POST", "/v1/gate/evaluate") => vec![
             client.post(&path, &with(&refund("5000.00"), "decision", &*things.decision)),
             client.post(&path, &with(&refund("1.00"), "agent", &*things.agent)),
@@ -269,7 +271,7 @@ fn may_use(who: &str, method: &str, route: &str) -> bool {
     match (method, route) {
         ("POST", "/v1/effects/{}/outcome") => is_agent || is_point,
         _ if is_point => false,
-        (_, "/v1/enforcement-points/{}") => who == "operator",
+        (_, "/v1/enforcement-points/{}" | "/v1/receipts/{}/erase") => who == "operator",
         (
             "GET",
             "/v1/decisions/{}"

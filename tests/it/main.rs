@@ -49,6 +49,8 @@ mod enforcement;
 #[cfg(test)]
 mod enforcement_effects;
 #[cfg(test)]
+mod erasure;
+#[cfg(test)]
 mod evasion;
 #[cfg(test)]
 mod evidence;
