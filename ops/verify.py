@@ -395,5 +395,5 @@ def main():
     if not options.key: notes.append("the key in the file was used: give one you know from elsewhere with --key")
     if counts["loose"]: notes.append("completeness is not shown: only an export shows that none is missing")
     checked = f"checked {counts['receipts']} receipts, {counts['exports']} whole exports, {len(verifier.notes) + bool(outside)} checkpoints"
-    return print(checked, *(f"note: {note}" for note in notes), "all hold", sep="\n")
+    return print(checked, *(f"note: {note}" for note in notes), "all hold", sep="\n") or 0
 if __name__ == "__main__": sys.exit(main())

@@ -25,6 +25,7 @@ mod recording;
 mod replay;
 pub mod request;
 pub mod restore;
+pub mod retention;
 pub mod session;
 pub mod setup;
 pub mod sweep;

@@ -2,7 +2,7 @@
 //! asked, and the write-ahead log is moved into the database.
 
 use super::mailer::Mailer;
-use super::{App, Settings, digest, witness};
+use super::{App, Settings, digest, retention, witness};
 use crate::actions::{Error, sweep};
 use crate::committer::{Books, clock};
 use crate::domain::{Duration, TenantSlug, Timestamp};
@@ -16,6 +16,8 @@ use tokio::task::JoinHandle;
 const TICK: Wait = Wait::from_secs(5);
 /// How often what is over is forgotten.
 const TIDY_EVERY: Duration = Duration::minutes(10);
+/// How often what the rules of retention no longer keep is looked for.
+const RETAIN_EVERY: Duration = Duration::hours(1);
 /// How much is swept in one go.
 const MOST_AT_ONCE: i64 = 200;
 /// After how many new receipts, or batches, the write-ahead log is moved.
@@ -58,6 +60,7 @@ impl Background {
 
 async fn sweep_always(app: Arc<App>) {
     let mut tidied = clock::now();
+    let mut retained: Option<Timestamp> = None;
     loop {
         match sweep_once(&app).await {
             Ok(more) if more => continue,
@@ -70,6 +73,15 @@ async fn sweep_always(app: Arc<App>) {
             app.limits.tidy();
             for tenant in tenants(&app).await.unwrap_or_default() {
                 run(&app, tenant, |books| sweep::tidy(books).map(|()| false)).await;
+            }
+        }
+        let is_changed = app.retention_changed.swap(false, Ordering::AcqRel);
+        if is_changed || retained.is_none_or(|retained| now.since(retained) >= RETAIN_EVERY) {
+            retained = Some(now);
+            for tenant in tenants(&app).await.unwrap_or_default() {
+                if let Err(error) = retention::sweep(&app, &tenant).await {
+                    tracing::warn!(%error, "what is due to be erased could not be found; it is tried again");
+                }
             }
         }
         tokio::time::sleep(pause(&app, now).await).await;

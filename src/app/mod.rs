@@ -3,6 +3,7 @@
 mod authenticate;
 mod background;
 pub mod backup;
+pub mod coverage;
 mod digest;
 pub mod doctor;
 pub mod examine;
@@ -14,6 +15,7 @@ pub mod preview;
 pub mod public_log;
 pub mod replay;
 pub mod restore;
+mod retention;
 mod roots;
 mod settings;
 pub mod shown;
@@ -92,6 +94,7 @@ pub struct App {
     catalogues: RwLock<HashMap<TenantSlug, Arc<LiveCatalogue>>>,
     decisions: watch::Sender<u64>,
     erased: AtomicBool,
+    retention_changed: AtomicBool,
     stopping: AtomicBool,
     _directory: DataDirectory,
 }
@@ -141,6 +144,7 @@ impl App {
             catalogues: RwLock::default(),
             decisions: watch::Sender::new(0),
             erased: AtomicBool::new(true),
+            retention_changed: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             _directory: directory,
         }))
@@ -193,6 +197,11 @@ impl App {
     /// Says that content was erased: copies of it that the database keeps for itself are to go too.
     pub fn content_erased(&self) {
         self.erased.store(true, Ordering::Release);
+    }
+
+    /// Says that other rules say what is kept for how long.
+    pub fn retention_changed(&self) {
+        self.retention_changed.store(true, Ordering::Release);
     }
 
     /// Says that the service is about to stop: whoever waits is answered with what is there now.

@@ -3,6 +3,7 @@
 mod agents;
 mod body;
 mod calls;
+mod coverage;
 mod decision_shown;
 mod decisions;
 mod enforcement_points;

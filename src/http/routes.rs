@@ -1,8 +1,8 @@
 //! Every route once: from this table come the server's routing, the OpenAPI document and the tests that walk it.
 
 use super::{
-    Problem, agents, calls, decisions, enforcement_points, erasure, explain, gate, health, log, oauth,
-    openapi, people, preview, terms,
+    Problem, agents, calls, coverage, decisions, enforcement_points, erasure, explain, gate, health, log,
+    oauth, openapi, people, preview, terms,
 };
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -104,6 +104,9 @@ routes! {
     get "/v1/receipts/{receipt}" Either 200 calls::receipt, "A receipt with its documents and a fresh path";
     get "/v1/receipts/{receipt}/explain" Either 200 explain::receipt, "Why a recorded call was answered as it was, decided again";
     post "/v1/receipts/{receipt}/erase" Operator 200 erasure::erase, "Erase the content of the request that a receipt is of; receipts, chains and proofs stay", body "Erase";
+    get "/v1/retention" Person 200 erasure::get_retention, "What is erased by itself, of which intents and at which age";
+    put "/v1/retention" Operator 200 erasure::put_retention, "Say what is erased by itself, of which intents and at which age", body "Retention";
+    post "/v1/coverage" Person 200 coverage::compare, "A provider's own list of effects (CSV or JSON lines) held against the ledger", body "ProviderList", query ["intent", "from", "until", "reference", "amount", "currency", "time", "key"];
     get "/log/{tenant}/checkpoint" Anyone 200 log::checkpoint, "The signed head of a tenant's log, with what witnesses signed of it so far (C2SP tlog-checkpoint)";
     get "/log/{tenant}/witnessed" Anyone 200 log::witnessed, "The newest signed head that an outside witness has cosigned (C2SP tlog-cosignature)";
     post "/log/{tenant}/cosignature" Anyone 200 log::cosign, "Hand in a signed head of the log with the cosignatures of witnesses that the service knows", body "CosignedCheckpoint";

@@ -17,6 +17,7 @@ both!(
     what_waits_on_erased_content_is_taken_back_and_its_counterparty_known_no_more,
     a_spent_key_stays_spent_and_a_limit_does_not_forget,
     content_that_is_gone_without_a_receipt_is_named,
+    what_a_rule_no_longer_keeps_is_erased_by_itself_and_what_is_needed_is_not,
 );
 
 /// What the person asked to be forgotten: it stands in arguments, counterparty, resource, attachment, evidence, report
@@ -100,23 +101,18 @@ impl Sent {
 
     /// Which of the secrets stand anywhere in the database: in the files byte by byte, or in any row of any table.
     fn left(&self) -> Vec<&'static str> {
-        let held: Vec<u8> = match self.server.database().url() {
-            None => ["procura.db", "procura.db-wal"]
+        let held: Vec<u8> = if self.server.database().url().is_none() {
+            ["procura.db", "procura.db-wal"]
                 .iter()
                 .flat_map(|name| std::fs::read(self.server.folder().join(name)).unwrap_or_default())
-                .collect(),
-            Some(_) => {
-                let mut connection = self.server.database().connect();
-                let tables = connection.texts(
-                    "SELECT table_name::text AS text FROM information_schema.tables WHERE table_schema = 'public'",
-                );
-                let rows = |table: &String| format!("SELECT t::text AS text FROM {table} t");
-                tables
-                    .iter()
-                    .flat_map(|table| connection.texts(&rows(table)))
-                    .collect::<String>()
-                    .into_bytes()
-            }
+                .collect()
+        } else {
+            let mut connection = self.server.database().connect();
+            let tables = connection.texts(
+                "SELECT table_name::text AS text FROM information_schema.tables WHERE table_schema = 'public'",
+            );
+            let rows = |table: &String| format!("SELECT t::text AS text FROM {table} t");
+            tables.iter().flat_map(|table| connection.texts(&rows(table))).collect::<String>().into_bytes()
         };
         let stands = |secret: &&&str| held.windows(secret.len()).any(|bytes| bytes == secret.as_bytes());
         SECRETS.iter().filter(stands).copied().collect()
@@ -315,4 +311,47 @@ fn content_that_is_gone_without_a_receipt_is_named(db: Db) {
     let exported = sent.server.run(&[&arguments[..], &[out.to_str().unwrap()]].concat());
     let is_named = !exported.status.success() || verify_files(&[], &[&out]).status.code() == Some(1);
     assert!(is_named, "{}", said(&exported));
+}
+
+fn what_a_rule_no_longer_keeps_is_erased_by_itself_and_what_is_needed_is_not(db: Db) {
+    let sent = set_up(db);
+    let (old, _) = ask_for_all(&sent);
+    let open = sent.agent.evaluate(&gift("900.00", false)).expect_outcome("escalate");
+    let waiting = sent.agent.evaluate(&gift("8.00", false)).expect_outcome("allow");
+    let other = with(&json!({"intent": "notes.write"}), "counterparty", "acct:other");
+    let other = sent.agent.evaluate(&other).expect_outcome("escalate");
+    sent.member
+        .post(&format!("/v1/decisions/{}/decline", other["decision"]["id"].as_str().unwrap()), &json!({}))
+        .expect(200);
+    let day = 24 * 60 * MINUTE;
+    move_back(&sent.server, "receipts", &["at"], 31 * day, "content IS NOT NULL AND intent IS NOT NULL");
+    let put = |operator: &Client, seen: &str, after: &str| {
+        let rules = json!({"rules": [{"intent": "gifts.*", "after": after}]});
+        operator.put("/v1/retention", &[("if-match", seen)], &rules)
+    };
+    let kept = |answer: &Value| {
+        let id = answer["receipt"]["id"].as_str().unwrap();
+        let sql = format!("SELECT COUNT(*) FROM receipts WHERE id = '{id}' AND content IS NOT NULL");
+        sent.server.database().connect().number(&sql) == 1
+    };
+    put(&sent.member, "\"0\"", "30 days").expect_problem(403);
+    put(&sent.operator, "\"7\"", "30 days").expect_problem(412);
+    assert_eq!(put(&sent.operator, "\"0\"", "40 days").expect(200)["version"], 1);
+    assert_eq!(recorded(&sent.server, "retention.put"), 1);
+    // The key of the first call still answers.
+    put(&sent.operator, "\"1\"", "30 days").expect(200);
+    eventually("the second ask of what is over is erased", || recorded(&sent.server, "content.erase") >= 1);
+    assert!(kept(&old), "its key still answers");
+    move_back(&sent.server, "idempotency_keys", &["expires_at"], 400 * day, "1 = 1");
+    put(&sent.operator, "\"2\"", "30 days").expect(200);
+    eventually("the first too, once its key is over", || !kept(&old));
+    assert!(kept(&open), "a decision about it waits");
+    assert!(kept(&waiting), "nobody said how its effect ended");
+    assert!(kept(&other), "no rule names it");
+    eventually("nothing of it is left", || sent.left().is_empty());
+    let rule = sent.line(&old["receipt"]["id"])["erased"]["input"]["rule"].clone();
+    assert_eq!(rule, json!({"intent": "gifts.*", "days": 30}));
+    let live = sent.member.get("/v1/retention");
+    assert_eq!(live.header("etag"), Some("\"3\""));
+    assert_eq!(live.json["retention"]["rules"], json!([{"intent": "gifts.*", "after": "30 days"}]));
 }

@@ -53,7 +53,10 @@ const WALKED: [(&str, &str, Expected); 24] = [
 ];
 
 /// Routes that take no id of anything that belongs to a tenant, and why.
-const EXEMPT: [(&str, &str); 30] = [
+const EXEMPT: [(&str, &str); 33] = [
+    ("GET", "/v1/retention"),           // the caller's tenant's
+    ("PUT", "/v1/retention"),           // the caller's tenant's
+    ("POST", "/v1/coverage"),           // the caller's tenant's ledger
     ("POST", "/v1/session"),            // names the tenant and proves a password of it
     ("DELETE", "/v1/session"),          // the caller's own
     ("PUT", "/v1/session/password"),    // the caller's own

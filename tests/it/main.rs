@@ -31,6 +31,8 @@ mod catalogue;
 #[cfg(test)]
 mod client;
 #[cfg(test)]
+mod coverage;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod credential;

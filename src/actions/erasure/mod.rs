@@ -7,9 +7,11 @@ mod rows;
 pub use family::Family;
 
 use super::caller::Operator;
-use super::{Error, withdraw};
+use super::{Error, retention, withdraw};
 use crate::committer::{Books, Draft};
-use crate::domain::{Chain, DecisionId, IntentPattern, Label, PrincipalId, ReceiptId, Timestamp};
+use crate::domain::{
+    Chain, DecisionId, Duration, Intent, IntentPattern, Label, PrincipalId, ReceiptId, Timestamp,
+};
 use crate::evidence::receipt::Kind;
 use crate::storage::content;
 use crate::storage::decision::{self, DecisionKind, DecisionStatus};
@@ -83,17 +85,24 @@ pub fn erase(
     Ok(erased)
 }
 
-/// Erases what a rule no longer keeps of these receipts of one chain; `None` where all of it still has to be kept: while
+/// Erases what the live rules no longer keep of these receipts of one chain, all about one intent; `None` where all of it still has to be kept: while
 /// a decision about it waits, its effect has no ending, or its key still answers.
 pub fn erase_due(
     books: &mut Books<'_>,
     chain: Chain,
+    intent: &Intent,
     places: &[u64],
-    (pattern, days): (&IntentPattern, u32),
 ) -> Result<Option<Erased>, Error> {
+    let (connection, slug) = books.place();
+    let (rules, _) = retention::live(connection, slug)?;
+    let Some((pattern, days)) = rules.of(intent) else { return Ok(None) };
+    let before = books.now().minus(Duration::days(i64::from(*days)));
     let mut due = Vec::new();
     for place in places {
-        let Some(stored) = books.receipt(*place)?.filter(|stored| stored.content.is_some()) else { continue };
+        let found = books.receipt(*place)?.filter(|stored| {
+            stored.content.is_some() && stored.intent.as_ref() == Some(intent) && stored.body.at < before
+        });
+        let Some(stored) = found else { continue };
         if !rows::is_needed(books, &stored)? {
             due.push(stored);
         }
@@ -101,7 +110,7 @@ pub fn erase_due(
     if due.is_empty() {
         return Ok(None);
     }
-    record(books, chain, &due, &Ground::Rule { pattern, days }).map(Some)
+    record(books, chain, &due, &Ground::Rule { pattern, days: *days }).map(Some)
 }
 
 /// Takes back what is open about content that goes; how an effect ended is still asked.
