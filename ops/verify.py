@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Checks receipts, exports, checkpoints, tiles and consistency proofs offline, with the standard library alone.
-A second opinion beside `procura verify`: it shares no code with it, takes the same files and ends with the same status,
-0 all hold, 1 something does not (file, line, receipt, field and both values are named), 2 unreadable."""
+A second opinion beside `procura verify`: no code in common, the same files, the same status (0 all hold, 1 something does not, 2 unreadable)."""
 import argparse, base64, collections, datetime, decimal, functools, hashlib, json, math, os, re, sys
 LARGEST, DEEPEST, EXACT, BLANK, MARK, ZERO = 16 << 20, 40, 2**53 - 1, b" \t\n\r\x0c", "\u2014 ", "sha256:" + 64 * "0"
 class Fault(ValueError):  # The first thing that does not hold
@@ -25,8 +24,7 @@ def number(text):
     if not math.isfinite(double) or decimal.Decimal(text) != decimal.Decimal(repr(double)): raise ValueError(f"`{text[:40]}` is no double")
     return double if text == "-0" or set(text) & set(".eE") else int(text)
 def depth(value):
-    inner = value.values() if type(value) is dict else value if type(value) is list else None
-    return 0 if inner is None else 1 + max(map(depth, inner), default=0)
+    return 1 + max(map(depth, value.values() if type(value) is dict else value), default=0) if type(value) in (dict, list) else 0
 def parse(data):  # The value, or what is wrong
     try:
         text = data.decode()
@@ -34,8 +32,7 @@ def parse(data):  # The value, or what is wrong
         if text.count("{") + text.count("[") > DEEPEST and depth(value) > DEEPEST: raise ValueError(f"nested deeper than {DEEPEST}")
         if "\\ud" in text.lower(): json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair has no UTF-8
         return value, None
-    except (ValueError, ArithmeticError, RecursionError, MemoryError) as error:
-        return None, f"not JSON: {ascii(str(error)[:200])}"
+    except (ValueError, ArithmeticError, RecursionError, MemoryError) as error: return None, f"not JSON: {ascii(str(error)[:200])}"
 def es6(double):
     if not 1e-6 <= abs(double) < 1e21: return re.sub(r"(\.0)?e([+-])0*", r"e\2", repr(double))
     text = format(decimal.Decimal(repr(double)), "f")
@@ -99,8 +96,7 @@ def is_consistent(old, new, old_root, new_root, path):
 # Signed notes (C2SP signed-note, tlog-checkpoint).
 def base64_of(text, field, length=None):
     raw = attempt(base64.b64decode, text, None, True) or b""
-    need(base64.b64encode(raw).decode() == text and length in (None, len(raw)), field, "not base64 in its one spelling, or of another length")
-    return raw
+    return need(base64.b64encode(raw).decode() == text and length in (None, len(raw)), field, "not base64 in its one spelling, or too long or short") and raw
 def is_name(text): return bool(text) and "+" not in text and not any(letter.isspace() for letter in text)
 def read_key(text, field="key"):  # Name, id, algorithm and public key of a verifier key
     name, key_id, encoded = (text.split("+", 2) + ["", ""])[:3]
@@ -193,12 +189,14 @@ class Log:  # What is known of one log: roots by size, signed or shown by paths;
         return None if None in nodes else functools.reduce(lambda right, left: pair(left, right), nodes)
     def settle(self, proofs, notes):  # Holds every signed root against leaves, tiles and proofs, and notes what they do not show
         sizes, top = sorted(self.signed, reverse=True), {}
+        for level, i in sorted(self.nodes): level and self.node(level, i)
         whole = [size for size in sizes if size and self.root(size)]
         for size in whole: self.begins(size, self.root(size), whole[0])
-        for old, new, path in [proof for proof in proofs if {*proof[:2]} <= self.signed | {0}]:
-            roots = self.trees[old], self.trees[new]
-            need(is_consistent(old, new, *roots, path), "path", f"it does not lead from {old} to {new} leaves", *roots)
-            self.above[old].add(new)
+        for old, new, path, place in proofs:
+            roots, is_held = (self.trees.get(old), self.trees.get(new)), {old, new} <= self.signed | {0}
+            need(not is_held or is_consistent(old, new, *roots, path), "path", f"it does not lead from {old} to {new} leaves", *roots)
+            if is_held: self.above[old].add(new)
+            else: notes.append(f"the consistency proof from {old} to {new} leaves in {place} is held against nothing: no checkpoints of both were read")
         for size in sizes:
             top[size] = max([top[b] for b in self.above[size] if b > size and b in top], default=size or sizes[0])
             if top[size] == size != sizes[0]: notes.append(f"that {size} and {sizes[0]} leaves of {self.origin} are one history is not shown")
@@ -245,27 +243,24 @@ class Export:  # An export whose header was read; every line is of it and in ord
 TILE = re.compile(r"((?:.*/)?)tile/([1-5]?\d|6[0-3])/(?!x000/)((?:x\d{3}/){0,5}\d{3})(?:\.p/([1-9]\d?|1\d\d|2[0-4]\d|25[0-5]))?", re.ASCII)
 class Verifier:
     def __init__(self, key, alone):
-        self.given, self.alone, self.logs, self.chains, self.seen, self.opened = key, alone, {}, {}, {}, {}
-        self.notes, self.tiles, self.proofs, self.counts, self.place, self.receipt = [], [], [], collections.Counter(), None, None
+        self.given, self.alone, self.logs, self.chains, self.seen, self.opened, self.exports = key, alone, {}, {}, {}, {}, {}
+        self.notes, self.tiles, self.proofs, self.counts, self.place, self.receipt, self.number = [], [], [], collections.Counter(), None, None, 0
     def log(self, origin): return self.logs.setdefault(origin, Log(origin))
     def open(self, note, key_text, prefix, tenant):
         if (note, key_text) not in self.opened:
-            key = read_key(key_text, prefix + "key")
-            need(key[2] == 1, prefix + "key", "a witness's key, not a log's")
+            need((key := read_key(key_text, prefix + "key"))[2] == 1, prefix + "key", "a witness's key, not a log's")
             same(prefix + "key", self.given or key_text, key_text, "it is not under the key that was given")
             self.opened = {(note, key_text): (key[0], *open_checkpoint(note, key, prefix + "checkpoint"))}
-        opened = self.opened[note, key_text]
-        need(opened[0].endswith("/log/" + tenant), "merkle.checkpoint", "of another tenant's log", "…/log/" + tenant, ascii(opened[0]))
-        return opened
+        opened, of = self.opened[note, key_text], "/log/" + tenant
+        return need(opened[0].endswith(of), "merkle.checkpoint", "of another tenant's log", "…" + of, ascii(opened[0])) and opened
     def hold(self, receipt, line, kept=True):  # Checks a receipt by itself, then against all that was read before
         body = {name: value for name, value in receipt.items() if name not in ("hash", "auth", "merkle")}
         same("hash", hash_of(body), receipt["hash"], "its body has another hash")
         merkle, chain, seq, prev, kind = receipt["merkle"], receipt["chain"], receipt["seq"], receipt["prev"], receipt["kind"]
         need((seq == 0) == (prev == ZERO), "prev", f"at place {seq} of its chain it is {prev}")
-        for name in [name for name in ("input", "output") if name in line]:
-            same(name + "_hash", hash_of(line[name]), receipt[name + "_hash"], "the document beside it has another hash")
-        documents = {name: line[name] for name in ("input", "output") if type(line.get(name)) is dict}
-        said = documents.get("output", {}).get("outcome")
+        for name in ("input", "output"):
+            if name in line: same(name + "_hash", hash_of(line[name]), receipt[name + "_hash"], "the document beside it has another hash")
+        said = (documents := {name: line[name] for name in ("input", "output") if type(line.get(name)) is dict}).get("output", {}).get("outcome")
         if "output" in line and (kind == "gate.evaluate" or kind == "gate.replay" and type(said) is str):
             same("outcome", said if type(said) is str else "absent", receipt.get("outcome", "absent"), "the answer has another outcome")
         for name, member in [(name, member) for name in documents for member in STATED if kind == "gate.evaluate"]:
@@ -276,8 +271,7 @@ class Verifier:
         for pointer, entry in line.get("content", {}).items():
             stands, field = resolve(pointer, line), f"content {pointer}"
             strict(stands, COMMITMENT, field) and strict(entry, OPENING, field)
-            opened = text_of(sha(bytes.fromhex(entry["salt"]) + jcs(entry["value"]).encode()))
-            same(field, stands["commitment"], opened, "it does not open the commitment it points at")
+            same(field, stands["commitment"], text_of(sha(bytes.fromhex(entry["salt"]) + jcs(entry["value"]).encode())), "it does not open the commitment")
         if gone := line.get("erased"):  # The receipt that says so stands beside it, whole, and must be of it
             by, says = gone["receipt"], gone["input"] if type(gone["input"]) is dict else {}
             stated, found = ["content.erase", receipt["tenant"], by["at"], says.get("reason")], [by["kind"], by["tenant"], gone["at"], gone["reason"]]
@@ -300,11 +294,14 @@ class Verifier:
         self.seen.setdefault(merkle["key"], (receipt["id"], self.place))
     def take(self, state, value):  # One JSON value of a file; the state is `None`, "loose", an open export or "between" exports
         def has(names): return type(value) is dict and any(name in value for name in names.split())
-        inner = value.get("receipt", value) if type(value) is dict else None
-        self.receipt = inner.get("id") if type(inner) is dict else None
+        self.receipt = inner.get("id") if type(inner := type(value) is dict and value.get("receipt", value)) is dict else None
         if has("procura") or has("export") and not has("receipt input output content"):
             need(state in (None, "between"), "export", "a header stands inside a file, or where a manifest is missing")
-            return Export(strict(value, HEADER), self)
+            export, before = Export(strict(value, HEADER), self), self.exports.get(value["export"])
+            need(not before or before[0] != self.number, "export", f"export {value['export']} is repeated: it was read before")
+            if before: same("export", before[1], export.hash, f"another export {value['export']} was read before")
+            self.exports[value["export"]] = self.number, export.hash
+            return "several" if state and self.alone else export
         need(state != "between", "export", "a line stands after the export's manifest")
         if isinstance(state, Export):
             same("export", state.header["export"], strict(value, LINE).get("export", "absent"), "the line is not of this export")
@@ -327,7 +324,7 @@ class Verifier:
         self.counts["loose"] += 1
         return "loose"
     def read(self, name, file):  # One file: a tile by its name, a note, or JSON of one value or of one a line
-        state, self.place, self.receipt, match = None, name, None, TILE.fullmatch(name)
+        state, self.place, self.receipt, self.number, match = None, name, None, self.number + 1, TILE.fullmatch(name)
         if match:
             data, level, number = file.read(LARGEST), int(match[2]), int(re.sub("[x/]", "", match[3]))
             same("tile", 32 * int(match[4] or 256), len(data), "it has another length than its name says")
@@ -348,6 +345,9 @@ class Verifier:
                 need(not wrong, "", wrong, status=2)
             need(not wrong, "", wrong)
             state = self.take(state, value)
+            if state == "several":  # The lines of the first were not kept: from the beginning, keeping them
+                need(name != "-" and os.path.isfile(name), "export", "several stand in one stream, which is read once: give them as files", status=2)
+                return file.seek(0), self.__init__(self.given, False), self.read(name, file)
         need(state, "", "it holds nothing", status=2)
         need(not isinstance(state, Export), "export", "it ends without its manifest: it was cut")
     def note(self, name, text):  # Opens a checkpoint that stands for itself, with the key that was given or one that receipts are under
@@ -369,7 +369,7 @@ class Verifier:
             for i, node in enumerate(hashes, number << 8): log.put(8 * level, i, node, "tile")
             log.tiled = max(log.tiled, (number << 8) + len(hashes) << 8 * level)
         for self.place, proof in self.proofs:
-            proofs[log_of(proof.get("origin"))].append((proof["from"], proof["to"], [bytes_of(node) for node in proof["path"]]))
+            proofs[log_of(proof.get("origin"))].append((proof["from"], proof["to"], [bytes_of(node) for node in proof["path"]], self.place))
         for self.place, log in self.logs.items(): log.settle(proofs[log], notes)
         return notes
 def main():
@@ -392,7 +392,7 @@ def main():
         status, named = getattr(fault, "status", 2) if verifier.place else 2, verifier.receipt and f"receipt {ascii(verifier.receipt)}"
         said = ", ".join(filter(None, (verifier.place, named, str(fault)))).encode("utf-8", "backslashreplace").decode()
         return print("cannot be verified:" if status == 2 else "does not hold:", said, file=sys.stderr) or status
-    if not options.key: notes.append("the key in the file was used: give one you know from elsewhere with --key")
+    if verifier.seen and not options.key: notes.append("the key in the file was used: give one you know from elsewhere with --key")
     if counts["loose"]: notes.append("completeness is not shown: only an export shows that none is missing")
     checked = f"checked {counts['receipts']} receipts, {counts['exports']} whole exports, {len(verifier.notes) + bool(outside)} checkpoints"
     return print(checked, *(f"note: {note}" for note in notes), "all hold", sep="\n") or 0

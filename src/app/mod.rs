@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod examine;
 pub mod export;
 mod limits;
+mod lookup;
 mod mailer;
 mod places;
 pub mod preview;
@@ -21,11 +22,13 @@ mod settings;
 pub mod shown;
 pub mod tree;
 mod verifiers;
+pub mod who;
 mod witness;
 
 pub use authenticate::{Caller, CallerError, Presenter};
 pub use background::Background;
 pub use limits::{Limits, TooMany};
+pub use lookup::LookupError;
 pub use places::{Place, Places};
 pub use roots::Roots;
 pub use settings::{DIGEST_AT, MailTransport, Settings, WITNESS_EVERY};
@@ -107,7 +110,8 @@ impl App {
         if !key_file.exists() {
             let shown = settings.data_dir.display();
             return Err(StartError::Other(format!(
-                "`{shown}` is not set up: run `procura setup --data-dir {shown} …` first"
+                "`{shown}` is not set up: there is no `master.key`. A new service is made by `procura setup --data-dir \
+                 {shown} …`; for one that was there, copy its `master.key` to `{shown}`"
             )));
         }
         let master = MasterKey::read(&key_file)?;
@@ -126,7 +130,9 @@ impl App {
         let verifiers = Verifiers::load(&mut *readers.get()?)?;
         if verifiers.is_empty() {
             committer.stop();
-            return Err(StartError::Other("no tenant is set up yet: run `procura setup` first".into()));
+            return Err(StartError::Other("no tenant is set up in this database: a new service is made by `procura setup`, one that was lost is brought \
+                 back by `procura restore FILE`"
+                    .into()));
         }
         Ok(Arc::new(Self {
             committer,

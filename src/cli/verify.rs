@@ -29,9 +29,25 @@ pub(super) fn run(sources: &Sources, options: &arguments::Verify, form: Form) ->
         names.extend(files_of(name)?);
     }
     let is_alone = names == options.files && names.len() == 1;
-    let mut verifier = Verifier::new(Options { key, checkpoint, narrowing, is_alone });
+    let asked = Options { key, checkpoint, narrowing, is_alone };
+    let (mut verifier, mut files) = read_all(&names, asked.clone())?;
+    if verifier.is_several() && names.iter().all(|name| is_read_again(name)) {
+        (verifier, files) = read_all(&names, Options { is_alone: false, ..asked })?;
+    }
+    let report = verifier.finish();
+    if form == Form::Json {
+        output::json(&as_json(&report))?;
+    } else {
+        tell(&files, &report)?;
+    }
+    Ok(report.verdict().exit_status())
+}
+
+/// Reads the files up to the first thing that does not hold; gives the names and lines of those that were read.
+fn read_all(names: &[String], options: Options) -> Result<(Verifier, Vec<(String, u64)>), Failure> {
+    let mut verifier = Verifier::new(options);
     let mut files = Vec::new();
-    for name in &names {
+    for name in names {
         let (reader, bytes) = open(name)?;
         let mut watched = Watched::new(reader, bytes);
         let shown = if name == "-" { "standard input" } else { name };
@@ -44,16 +60,16 @@ pub(super) fn run(sources: &Sources, options: &arguments::Verify, form: Form) ->
             break;
         }
     }
-    let report = verifier.finish();
-    if form == Form::Json {
-        output::json(&as_json(&report))?;
-    } else {
-        tell(&files, &report)?;
-    }
-    Ok(report.verdict().exit_status())
+    Ok((verifier, files))
+}
+
+/// Whether a second reading gives what the first one gave, which a pipe does not.
+fn is_read_again(name: &str) -> bool {
+    name != "-" && Path::new(name).is_file()
 }
 
 /// A file is itself; a directory is the checkpoint and the tiles of the log in it, in the order of their names.
+/// Links to other directories are not followed: they may lead back, and nothing is to be read twice.
 fn files_of(name: &str) -> Result<Vec<String>, Failure> {
     let directory = Path::new(name);
     if name == "-" || !directory.is_dir() {
@@ -64,10 +80,12 @@ fn files_of(name: &str) -> Result<Vec<String>, Failure> {
     let mut waiting = vec![directory.to_owned()];
     while let Some(folder) = waiting.pop() {
         for entry in std::fs::read_dir(folder).map_err(unreadable)? {
-            let path = entry.map_err(unreadable)?.path();
-            if path.is_dir() {
+            let entry = entry.map_err(unreadable)?;
+            let path = entry.path();
+            if entry.file_type().map_err(unreadable)?.is_dir() {
                 waiting.push(path);
-            } else if let Some(text) = path.to_str()
+            } else if !path.is_dir()
+                && let Some(text) = path.to_str()
                 && (is_tile(text) || path == directory.join("checkpoint"))
             {
                 found.push(text.to_owned());

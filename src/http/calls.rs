@@ -5,7 +5,7 @@ use super::request::{self, Query, path_id};
 use crate::actions::Error;
 use crate::app::export::{self, Asked, Format, line_json};
 use crate::app::tree::Tree;
-use crate::app::{App, Caller};
+use crate::app::{App, Caller, who};
 use crate::domain::{CredentialId, ReceiptId, Scope, TenantSlug};
 use crate::storage::access::{self, Access};
 use crate::storage::credential::{self, Credential};
@@ -319,11 +319,5 @@ pub(super) fn readable(
     id: ReceiptId,
 ) -> Result<Option<StoredReceipt>, StoreError> {
     let stored = receipt::find(connection, caller.tenant(), id.log_index())?;
-    Ok(stored.filter(|stored| {
-        stored.body.id == id
-            && match caller {
-                Caller::Person(person) => person.sees_tenant() || stored.body.principal == Some(person.id),
-                Caller::Agent(agent) => stored.body.agent == Some(agent.presented.agent),
-            }
-    }))
+    Ok(stored.filter(|stored| stored.body.id == id && who::reads(caller, stored)))
 }

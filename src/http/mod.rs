@@ -22,6 +22,7 @@ mod request;
 mod routes;
 mod server;
 mod terms;
+mod who;
 
 pub use openapi::document as openapi_document;
 pub use problem::Problem;
@@ -36,6 +37,7 @@ pub(crate) use preview::rehearse;
 pub(crate) use request::{Query, attribute, has_leaf, note, path_id};
 pub(crate) use routes::nothing_here;
 pub(crate) use terms::put_document;
+pub(crate) use who::{asked, hand_over};
 
 use crate::committer::Sealed;
 use crate::storage::receipt::StoredReceipt;

@@ -2,7 +2,7 @@
 
 use super::{
     Problem, agents, calls, coverage, decisions, enforcement_points, erasure, explain, gate, health, log,
-    oauth, openapi, people, preview, terms,
+    oauth, openapi, people, preview, terms, who,
 };
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -107,6 +107,8 @@ routes! {
     get "/v1/retention" Person 200 erasure::get_retention, "What is erased by itself, of which intents and at which age";
     put "/v1/retention" Operator 200 erasure::put_retention, "Say what is erased by itself, of which intents and at which age", body "Retention";
     post "/v1/coverage" Person 200 coverage::compare, "A provider's own list of effects (CSV or JSON lines) held against the ledger", body "ProviderList", query ["intent", "from", "until", "reference", "amount", "currency", "time", "key"];
+    post "/v1/who" Either 200 who::ask, "Who allowed this: a receipt, hash, reference or request, in one sentence", body "WhoAsked";
+    get "/v1/who/{receipt}/file" Either 200 who::file, "The receipts behind one, as lines for `procura verify`";
     get "/log/{tenant}/checkpoint" Anyone 200 log::checkpoint, "The signed head of a tenant's log, with what witnesses signed of it so far (C2SP tlog-checkpoint)";
     get "/log/{tenant}/witnessed" Anyone 200 log::witnessed, "The newest signed head that an outside witness has cosigned (C2SP tlog-cosignature)";
     post "/log/{tenant}/cosignature" Anyone 200 log::cosign, "Hand in a signed head of the log with the cosignatures of witnesses that the service knows", body "CosignedCheckpoint";

@@ -165,6 +165,15 @@ diesel::table! {
 }
 
 diesel::table! {
+    lookups (tenant, part, run) {
+        tenant -> Text,
+        part -> BigInt,
+        run -> BigInt,
+        entries -> Binary,
+    }
+}
+
+diesel::table! {
     accesses (tenant, id) {
         tenant -> Text,
         id -> Text,

@@ -25,7 +25,7 @@ enum Expected {
 use Expected::{AsIfItNeverWas, NotFound};
 
 /// Routes that take an id from the caller: method, path as the document writes it, what stands in the body.
-const WALKED: [(&str, &str, Expected); 24] = [
+const WALKED: [(&str, &str, Expected); 26] = [
     ("DELETE", "/v1/agents/{}", NotFound),
     ("DELETE", "/v1/enforcement-points/{}", NotFound),
     ("GET", "/v1/enforcement-points", AsIfItNeverWas),
@@ -41,6 +41,8 @@ const WALKED: [(&str, &str, Expected); 24] = [
     ("GET", "/v1/receipts/{}", NotFound),
     ("GET", "/v1/receipts/{}/explain", NotFound),
     ("POST", "/v1/receipts/{}/erase", NotFound),
+    ("POST", "/v1/who", NotFound),
+    ("GET", "/v1/who/{}/file", NotFound),
     ("GET", "/v1/catalogue/{}", NotFound),
     ("GET", "/v1/calls", AsIfItNeverWas),
     ("POST", "/v1/gate/evaluate", AsIfItNeverWas),
@@ -208,6 +210,10 @@ fn call(client: &Client, method: &str, route: &str, things: &Owned) -> Vec<Reply
             client.post(&path, &with(&refund("1.00"), "agent", &*things.agent)),
             client.post(&path, &with(&refund("1.00"), "subject_token", &*things.token)),
         ],
+        ("POST", "/v1/who") => {
+            let asked = things.texts().into_iter().filter(|text| text.contains('_'));
+            asked.map(|id| client.post(&path, &json!({"q": id}))).collect()
+        }
         ("GET", "/v1/calls") => ["credential", "agent"]
             .iter()
             .zip([&things.credential, &things.agent])
@@ -275,11 +281,13 @@ fn may_use(who: &str, method: &str, route: &str) -> bool {
         ("POST", "/v1/effects/{}/outcome") => is_agent || is_point,
         _ if is_point => false,
         (_, "/v1/enforcement-points/{}" | "/v1/receipts/{}/erase") => who == "operator",
-        (
+        ("POST", "/v1/who")
+        | (
             "GET",
             "/v1/decisions/{}"
             | "/v1/receipts/{}"
             | "/v1/receipts/{}/explain"
+            | "/v1/who/{}/file"
             | "/v1/credentials/{}/calls"
             | "/v1/catalogue/{}",
         ) => true,

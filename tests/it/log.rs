@@ -14,7 +14,7 @@ use std::process::{Command, Output};
 both!(anyone_reads_the_checkpoint, a_receipt_is_found_again_with_a_path_to_the_present_head,);
 
 /// The verifier in Python.
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/ops/verify.py");
+pub(crate) const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/ops/verify.py");
 
 /// A receipt's row, as far as its place in chain and log goes.
 #[derive(Debug, diesel::QueryableByName)]

@@ -59,6 +59,8 @@ mod evidence;
 #[cfg(test)]
 mod explain;
 #[cfg(test)]
+mod explorer;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod four_eyes;
@@ -133,6 +135,8 @@ mod tls;
 mod verify_log;
 #[cfg(test)]
 mod visitor;
+#[cfg(test)]
+mod who;
 #[cfg(test)]
 mod wire;
 #[cfg(test)]

@@ -5,10 +5,12 @@ use crate::agent::Agent;
 use crate::client::Client;
 use crate::database::{Db, both};
 use crate::documents::{no_refunds, refund, small_refunds};
-use crate::log::{lines, verify, verify_files};
+use crate::log::{SCRIPT, lines, verify, verify_files};
 use crate::server::{Folder, Server, TENANT, procura, said};
 use serde_json::{Value, json};
+use std::io::Write as _;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 both!(
     nothing_was_answered_under_what_had_been_narrowed,
@@ -34,6 +36,21 @@ fn both_say(files: &[(&str, &str)]) -> (Option<i32>, String) {
     let files: Vec<_> = files.iter().map(|(name, text)| folder.write(name, text)).collect();
     let output = verify_files(&[], &files.iter().map(|file| &**file).collect::<Vec<&Path>>());
     (output.status.code(), said(&output))
+}
+
+/// Runs both on what comes through a pipe.
+#[track_caller]
+fn both_say_of_a_pipe(text: &str) -> (Option<i32>, String) {
+    let mut other = Command::new("python3");
+    other.args([SCRIPT, "-"]);
+    let [ours, theirs] = [procura(&["verify", "-"]), other].map(|mut command| {
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+        child.wait_with_output().unwrap()
+    });
+    assert_eq!(ours.status.code(), theirs.status.code(), "{}; {}", said(&ours), said(&theirs));
+    (ours.status.code(), said(&ours))
 }
 
 fn nothing_was_answered_under_what_had_been_narrowed(db: Db) {
@@ -183,9 +200,47 @@ fn a_log_that_was_rewritten_contradicts_what_was_kept_of_the_first_one() {
         assert_eq!(status, Some(1), "{what} that was kept: {words}");
         assert!(words.contains("expected") && words.contains("found"), "{what}: {words}");
     }
+    for (exports, named) in [(&first_export, "a fork"), (&second_export, "is repeated")] {
+        let one_file = format!("{second_export}{exports}");
+        let (status, words) = both_say(&[("exports", &one_file)]);
+        assert_eq!(status, Some(1), "{words}");
+        assert!(words.contains(named), "{words}");
+    }
+    // What comes through a pipe is gone when a second export shows that it should have been kept.
+    assert_eq!(both_say_of_a_pipe(&second_export).0, Some(0));
+    let (status, words) = both_say_of_a_pipe(&format!("{second_export}{first_export}"));
+    assert_eq!(status, Some(2), "{words}");
+    assert!(words.contains("give them as files"), "{words}");
+
     let folder = Folder::new();
     let (head, file) = (folder.write("kept", &first_head), folder.write("second", &second));
     let output = verify_files(&["--checkpoint", head.to_str().unwrap()], &[&file]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert_eq!(verify(&folder, &second).status.code(), Some(0));
+}
+
+/// Links that lead back into it, and one to a folder that has the name of a tile.
+#[test]
+fn a_directory_of_a_log_is_read_once_whatever_links_stand_in_it() {
+    let server = Server::start(Db::Sqlite);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let answer = Agent::new(&member, "runner").evaluate(&refund("1.00")).expect_outcome("allow");
+    let key = answer["receipt"]["merkle"]["key"].as_str().unwrap();
+    let head = checkpoint(&server);
+    let size = head.lines().nth(1).unwrap();
+    let (status, _, tile) = crate::public_log::fetch(&server.client(), &format!("tile/0/000.p/{size}"));
+    assert_eq!(status, 200);
+
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.join("log/tile/0/000.p")).unwrap();
+    folder.write("log/checkpoint", &head);
+    std::fs::write(folder.join(format!("log/tile/0/000.p/{size}")), &tile).unwrap();
+    for (link, to) in [("log/back", "."), ("log/tile/0/001", "."), ("log/tile/1", "0"), ("linked", "log")] {
+        std::os::unix::fs::symlink(to, folder.join(link)).unwrap();
+    }
+    for named in ["log", "linked"] {
+        let output = verify_files(&["--key", key], &[&folder.join(named)]);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert!(said(&output).contains("checked 0 receipts, 1 checkpoint, 1 tile\n"), "{}", said(&output));
+    }
 }

@@ -102,7 +102,7 @@ pub(super) fn waiting(
     found: &mut dyn FnMut(Finding),
 ) -> Result<(), StoreError> {
     let slug: &TenantSlug = &tenant.slug;
-    let (unknown, oldest) = condition::unknown_effects(connection, slug, now)?;
+    let (unknown, oldest) = condition::unknown_effects(connection, slug)?;
     let (claimed, undecided) = condition::overdue(connection, slug, now.minus(LATE))?;
     found(match oldest {
         Some(oldest) => Finding::warn(

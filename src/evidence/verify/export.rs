@@ -3,7 +3,7 @@
 use super::receipt::{Documents, Keys, check_origin};
 use super::report::{Fault, same};
 use crate::crypto::sha256;
-use crate::domain::{Chain, Hash};
+use crate::domain::{Chain, ExportId, Hash};
 use crate::evidence::{
     canonical,
     export::{ChainSpan, Header, Manifest, Tally},
@@ -49,6 +49,11 @@ impl OpenExport {
         }
         let header_hash = sha256(&canonical::to_vec(value));
         Ok((Self { header, header_hash, tally: Tally::default(), last_index: None }, checkpoint))
+    }
+
+    /// The export's id, and the hash of its header.
+    pub(super) fn id(&self) -> (ExportId, Hash) {
+        (self.header.export, self.header_hash)
     }
 
     /// What is missing when the file ends here.

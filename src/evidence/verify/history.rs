@@ -51,14 +51,15 @@ impl History {
         self.logs.get(origin).map_or(0, Log::largest)
     }
 
-    /// Holds tiles and proofs against the checkpoints, and these against each other; gives what is not shown.
-    /// `checkpoints` says which log the checkpoint beside a tree of tiles is of, by what stands before both names.
+    /// Holds tiles and proofs against the checkpoints, and these against each other; gives what is not shown, and how
+    /// many proofs led from one checkpoint to another. `checkpoints` says which log the checkpoint beside a tree of
+    /// tiles is of, by what stands before both names.
     pub(super) fn settle(
         &mut self,
         tiles: Vec<Tile>,
         proofs: &[Proof],
         checkpoints: &BTreeMap<String, String>,
-    ) -> Result<Vec<String>, Box<Failure>> {
+    ) -> Result<(Vec<String>, u64), Box<Failure>> {
         for tile in tiles {
             let beside = checkpoints.get(&tile.base);
             let added = self.log_of(beside).and_then(|origin| {
@@ -74,12 +75,16 @@ impl History {
                 .map_err(|fault| Box::new(fault.at(&proof.file, Some(proof.line))))?;
             by_log.entry(origin).or_default().push(proof);
         }
-        let mut notes = Vec::new();
+        let (mut notes, mut held) = (Vec::new(), 0);
         for (origin, log) in &mut self.logs {
             let proofs = by_log.remove(origin).unwrap_or_default();
-            notes.extend(log.settle(origin, &proofs).map_err(|fault| Box::new(fault.at(origin, None)))?);
+            let (unshown, shown) =
+                log.settle(origin, &proofs).map_err(|fault| Box::new(fault.at(origin, None)))?;
+            notes.extend(unshown);
+            held += shown;
         }
-        Ok(notes)
+        notes.extend(by_log.values().flatten().map(|proof| proof.unheld()));
+        Ok((notes, held))
     }
 
     /// The log that is named, or else the only one there is.

@@ -99,8 +99,10 @@ impl Log {
         Ok(())
     }
 
-    /// Holds every signed root against leaves, tiles and proofs; gives what they do not show.
-    pub(super) fn settle(&mut self, origin: &str, proofs: &[&Proof]) -> Result<Vec<String>, Fault> {
+    /// Holds every signed root against leaves, tiles and proofs, and tiles against each other; gives what they do not
+    /// show, and how many proofs led from one root to another.
+    pub(super) fn settle(&mut self, origin: &str, proofs: &[&Proof]) -> Result<(Vec<String>, u64), Fault> {
+        self.hold_nodes()?;
         let sizes: Vec<u64> = self.signed.iter().rev().copied().filter(|size| *size > 0).collect();
         let mut held = 0;
         for size in &sizes {
@@ -109,25 +111,32 @@ impl Log {
                 self.begins(origin, *size, root, held)?;
             }
         }
+        let (mut shown, mut unheld) = (0, Vec::new());
         for proof in proofs {
-            self.prove(proof).map_err(|fault| fault.in_file(&proof.file, proof.line))?;
+            if self.prove(proof).map_err(|fault| fault.in_file(&proof.file, proof.line))? {
+                shown += 1;
+            } else {
+                unheld.push(proof.unheld());
+            }
         }
         let mut notes = self.apart(origin, &sizes);
+        notes.extend(unheld);
         if self.tiled > held {
             let what = format!("tiles of the log `{origin}`");
             let why = "no checkpoint is of a size that they suffice for";
             notes.push(format!("{what} are not held against a checkpoint beyond {held} leaves: {why}"));
         }
-        Ok(notes)
+        Ok((notes, shown))
     }
 
-    fn prove(&mut self, proof: &Proof) -> Result<(), Fault> {
+    /// Fails where a proof does not lead from one root to the other; whether both are known.
+    fn prove(&mut self, proof: &Proof) -> Result<bool, Fault> {
         let empty = sha256(b"");
         let known = |size: u64| match size {
             0 => Some(empty),
             size => self.trees.get(&size).filter(|_| self.signed.contains(&size)).copied(),
         };
-        let (Some(from), Some(to)) = (known(proof.from), known(proof.to)) else { return Ok(()) };
+        let (Some(from), Some(to)) = (known(proof.from), known(proof.to)) else { return Ok(false) };
         let holds = match proof.from {
             0 => proof.path.is_empty(),
             from_size => verify_consistency(from_size, proof.to, &from, &to, &proof.path),
@@ -138,7 +147,7 @@ impl Log {
             return Err(Fault::differs("path", from, to, detail));
         }
         self.above.entry(proof.from).or_default().push(proof.to);
-        Ok(())
+        Ok(true)
     }
 
     /// Which signed trees are not shown to be of one history with the largest.
@@ -163,6 +172,16 @@ impl Log {
         notes
     }
 
+    /// Holds every node of a tile against those below it, also where no checkpoint's tree is known so far down.
+    fn hold_nodes(&mut self) -> Result<(), Fault> {
+        let mut stated: Vec<_> = self.nodes.keys().copied().filter(|(level, _)| *level > 0).collect();
+        stated.sort_unstable();
+        for (level, index) in stated {
+            self.node(level, index)?;
+        }
+        Ok(())
+    }
+
     /// The root of the first `size` leaves, where nodes suffice.
     fn root(&mut self, size: u64) -> Result<Option<Hash>, Fault> {
         let mut root: Option<Hash> = None;
@@ -179,11 +198,13 @@ impl Log {
             return Ok(*built);
         }
         let stated = self.nodes.get(&(level, index)).copied();
-        let made = match level.checked_sub(1) {
+        // A tile may claim to stand higher than any log grows: what would be below it has no index.
+        let below = level.checked_sub(1).zip(index.checked_mul(2));
+        let made = match below {
             None => None,
-            Some(below) => match self.node(below, index * 2)? {
+            Some((below, left)) => match self.node(below, left)? {
                 None => None,
-                Some(left) => self.node(below, index * 2 + 1)?.map(|right| node_hash(&left, &right)),
+                Some(hash) => self.node(below, left + 1)?.map(|right| node_hash(&hash, &right)),
             },
         };
         if let (Some(made), Some(stated)) = (made, stated) {

@@ -28,12 +28,12 @@ use self::report::Fault;
 use self::source::{Item, Source};
 use self::take::Reading;
 use super::note::{VerifierKey, open_checkpoint};
-use crate::domain::ReceiptId;
+use crate::domain::{ExportId, Hash, ReceiptId};
 use std::collections::BTreeMap;
 use std::{io::BufRead, ops::ControlFlow};
 
 /// What the person who verifies brings along.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Options {
     /// The log's key, known from elsewhere: any other is a failure.
     pub key: Option<VerifierKey>,
@@ -42,19 +42,23 @@ pub struct Options {
     /// Whether answers are also held against the changes before them.
     pub narrowing: bool,
     /// Whether one file is all there is: then the lines of an export, which is held together by itself, are forgotten
-    /// as they go by.
+    /// as they go by. Where it holds several, see [`Verifier::is_several`].
     pub is_alone: bool,
 }
 
 /// Verifies named files, in order, up to the first thing that does not hold.
-pub fn verify<R: BufRead>(files: impl IntoIterator<Item = (String, R)>, options: Options) -> Report {
-    let mut verifier = Verifier::new(options);
-    for (name, reader) in files {
+pub fn verify<R: BufRead>(files: impl IntoIterator<Item = (String, R)> + Clone, options: Options) -> Report {
+    let mut verifier = Verifier::new(options.clone());
+    for (name, reader) in files.clone() {
         if verifier.read(&name, reader).is_break() {
             break;
         }
     }
-    verifier.finish()
+    if verifier.is_several() {
+        verify(files, Options { is_alone: false, ..options })
+    } else {
+        verifier.finish()
+    }
 }
 
 /// Verification under way.
@@ -62,6 +66,10 @@ pub struct Verifier {
     keys: Keys,
     outside: Option<(String, String)>,
     is_alone: bool,
+    is_several: bool,
+    files: u64,
+    /// Exports by their id: the file each was last found in, counted, and the hash of its header.
+    exports: BTreeMap<ExportId, (u64, Hash)>,
     history: History,
     narrowing: Option<Narrowing>,
     /// Every key a receipt was under, and the first one that was.
@@ -96,6 +104,9 @@ impl Verifier {
             keys: Keys::new(options.key),
             outside: options.checkpoint,
             is_alone: options.is_alone,
+            is_several: false,
+            files: 0,
+            exports: BTreeMap::new(),
             history: History::default(),
             narrowing: options.narrowing.then(Narrowing::default),
             seen: Vec::new(),
@@ -112,6 +123,7 @@ impl Verifier {
         if self.failure.is_some() {
             return ControlFlow::Break(());
         }
+        self.files += 1;
         if let Some(path) = TilePath::of(file) {
             match Tile::read(file, path, reader) {
                 Ok(tile) => self.tiles.push(tile),
@@ -125,6 +137,12 @@ impl Verifier {
             }
         }
         if self.failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Whether the one file there is turned out to hold several exports, of which the first was not remembered: the
+    /// others can be held against it only where the file is read again, by a verifier that is not told it is alone.
+    pub fn is_several(&self) -> bool {
+        self.is_several
     }
 
     /// Checks what only the whole shows, and reports.
@@ -160,8 +178,9 @@ impl Verifier {
     fn settle(&mut self) -> Result<Settled, Box<Failure>> {
         let beside = self.check_notes()?;
         let tiles = std::mem::take(&mut self.tiles);
-        (self.counts.tiles, self.counts.proofs) = (wide(tiles.len()), wide(self.proofs.len()));
-        let unshown = self.history.settle(tiles, &self.proofs, &beside)?;
+        self.counts.tiles = wide(tiles.len());
+        let (unshown, held) = self.history.settle(tiles, &self.proofs, &beside)?;
+        self.counts.proofs = held;
         let Some(narrowing) = self.narrowing.take() else { return Ok(Settled { unshown, narrowing: None }) };
         let narrowed = narrowing.settle(|origin| self.history.largest(origin))?;
         Ok(Settled { unshown, narrowing: Some(narrowed) })

@@ -39,6 +39,15 @@ impl Proof {
         members.end()?;
         Ok(proof)
     }
+
+    /// What is said of it where no two checkpoints were read that it could lead between.
+    pub(super) fn unheld(&self) -> String {
+        let Self { file, line, from, to, .. } = self;
+        format!(
+            "the consistency proof from {from} to {to} leaves in {file} line {line} is held against nothing: no \
+             checkpoints of its log and of these sizes were read"
+        )
+    }
 }
 
 /// Where a file stands in a tree of tiles, as its path says: `…/tile/<level>/<number>[.p/<width>]`.

@@ -12,6 +12,9 @@ use crate::evidence::receipt::{Kind, Receipt};
 use crate::evidence::{canonical, line::Line};
 use serde_json::Value;
 
+/// What is said where the lines of an export that stands before another are gone.
+const SEVERAL: &str = "several exports stand in one stream, which is read once: give them as files";
+
 /// What a file turned out to hold, and how far it is read.
 pub(super) enum Reading {
     Nothing,
@@ -59,11 +62,8 @@ impl Verifier {
         line: u64,
     ) -> Result<Reading, Fault> {
         match (Shape::of(value), reading) {
-            (Shape::Header, Reading::Nothing | Reading::BetweenExports) => {
-                let (open, checkpoint) = OpenExport::begin(value, &mut self.keys)?;
-                self.history.checkpoint(&checkpoint)?;
-                Ok(Reading::Export(Box::new(open)))
-            }
+            (Shape::Header, Reading::Nothing) => self.take_header(value, false),
+            (Shape::Header, Reading::BetweenExports) => self.take_header(value, true),
             (Shape::Header, Reading::Export(open)) => Err(open.missing_manifest()),
             (Shape::Header, Reading::Loose) => {
                 Err(Fault::new("export", "an export's header is the first line of its file"))
@@ -104,6 +104,28 @@ impl Verifier {
                 Ok(Reading::Loose)
             }
         }
+    }
+
+    /// Opens an export. No two have one id: its file may be given twice, but within a file it is repeated.
+    fn take_header(&mut self, value: &Value, is_further: bool) -> Result<Reading, Fault> {
+        let (open, checkpoint) = OpenExport::begin(value, &mut self.keys)?;
+        let (id, header) = open.id();
+        match self.exports.insert(id, (self.files, header)) {
+            Some((file, _)) if file == self.files => {
+                return Err(Fault::new("export", format!("export {id} is repeated: it was read before")));
+            }
+            Some((_, before)) => {
+                let detail = format!("another export {id} was read before");
+                same("export", &before, &header, &detail)?;
+            }
+            None => {}
+        }
+        self.history.checkpoint(&checkpoint)?;
+        if self.is_alone && is_further {
+            self.is_several = true;
+            return Err(Fault::unreadable(SEVERAL));
+        }
+        Ok(Reading::Export(Box::new(open)))
     }
 
     fn take_export_line(

@@ -34,6 +34,18 @@ fn run_bytes(files: &[(&str, &[u8])], options: Options) -> Report {
             said.words
         );
         assert!(said.status == 0 || said.words.contains(": "), "it names nothing: {}", said.words);
+        for unshown in
+            ["one history is not shown", "are not held against a checkpoint", "is held against nothing"]
+        {
+            let count = report.notes.iter().filter(|note| note.contains(unshown)).count();
+            assert_eq!(
+                count,
+                said.words.matches(unshown).count(),
+                "{unshown}: {:?}, {}",
+                report.notes,
+                said.words
+            );
+        }
     }
     report
 }

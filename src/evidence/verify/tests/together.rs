@@ -1,6 +1,7 @@
 //! Several files, keys and checkpoints that must be of one history.
 
 use super::*;
+use crate::domain::ExportId;
 
 #[test]
 fn with_a_key_given_any_other_fails() {
@@ -95,4 +96,86 @@ fn a_key_that_does_not_belong_is_noticed_also_beside_a_checkpoint_seen_before() 
     let mut other = log.receipt_json(1, 4);
     other["merkle"]["key"] = json!(TestLog::new(2).key().to_string());
     assert_fails_at(&one(jsonl(&[log.receipt_json(0, 4), other])), "merkle.checkpoint");
+}
+
+/// An export, of this id, of the first credential's calls at these places.
+fn export(log: &mut TestLog, id: u8, lines: &[usize]) -> String {
+    let mut header = log.header(1, None, None);
+    header.export = ExportId::new(at(50), [id; 10]);
+    log.export_as(&header, lines, log.size(), |_| {})
+}
+
+/// Two exports of one credential that contradict each other, though no checkpoint of the one is of a size that the other
+/// shows a tree of.
+fn contradicting() -> (String, String) {
+    let (mut honest, mut fork) = (TestLog::with_calls(6), TestLog::with_calls(6));
+    honest.call(1, 40);
+    for number in 50..53 {
+        fork.call(2, number);
+    }
+    fork.call(1, 41);
+    (export(&mut honest, 1, &[0, 2, 4, 6]), export(&mut fork, 2, &[0, 2, 4, 9]))
+}
+
+fn alone_or_not(text: &str) -> [Report; 2] {
+    [true, false].map(|is_alone| {
+        let options = Options { is_alone, ..Options::default() };
+        run(&[("exports", text.to_owned())], options)
+    })
+}
+
+#[test]
+fn exports_in_one_file_are_held_against_each_other_as_those_in_several_are() {
+    let (first, second) = contradicting();
+    assert_held(&one(&*first));
+    assert_held(&one(&*second));
+    for (left, right) in [(&first, &second), (&second, &first)] {
+        let apart = run(&[("left", left.clone()), ("right", right.clone())], Options::default());
+        assert_fails_at(&apart, "hash");
+        for report in alone_or_not(&format!("{left}{right}")) {
+            assert_fails_at(&report, "hash");
+            assert!(report.failure.unwrap().detail.contains("a fork"));
+        }
+    }
+    let mut log = TestLog::with_calls(6);
+    let both = export(&mut log, 1, &[0, 2, 4]) + &export(&mut log, 2, &[0, 2, 4]);
+    for report in alone_or_not(&both) {
+        assert_held(&report);
+        assert_eq!((report.exports, report.receipts, report.lines), (2, 8, 10), "each is counted once");
+    }
+}
+
+#[test]
+fn what_is_read_once_and_turns_out_to_hold_several_exports_is_not_said_to_hold() {
+    let (first, second) = contradicting();
+    let mut verifier = Verifier::new(Options { is_alone: true, ..Options::default() });
+    assert!(verifier.read("-", format!("{first}{second}").as_bytes()).is_break());
+    assert!(verifier.is_several());
+    let report = verifier.finish();
+    let failure = report.failure.as_ref().unwrap();
+    assert_eq!((report.verdict(), failure.line), (Verdict::Unreadable, Some(7)), "{failure}");
+    assert!(failure.detail.contains("several exports"), "{failure}");
+}
+
+#[test]
+fn an_export_that_stands_twice_in_a_file_is_repeated() {
+    let mut log = TestLog::with_calls(6);
+    let (one_of_it, other) = (export(&mut log, 1, &[0, 2, 4]), export(&mut log, 2, &[0, 2, 4]));
+    let same_id = export(&mut log, 1, &[0, 2, 4]);
+    for text in [
+        format!("{one_of_it}{one_of_it}"),
+        format!("{one_of_it}{other}{one_of_it}"),
+        format!("{one_of_it}{same_id}"),
+    ] {
+        for report in alone_or_not(&text) {
+            assert_fails_at(&report, "export");
+            assert!(report.failure.unwrap().detail.contains("is repeated"));
+        }
+    }
+    // Two copies of a file are no more than one of them; two exports of one id are a lie.
+    let report = run(&[("a", one_of_it.clone()), ("b", one_of_it.clone())], Options::default());
+    assert_held(&report);
+    let report = run(&[("a", one_of_it), ("b", same_id)], Options::default());
+    assert_fails_at(&report, "export");
+    assert!(report.failure.unwrap().expected.is_some());
 }

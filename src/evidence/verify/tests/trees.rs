@@ -10,6 +10,11 @@ fn is_apart(report: &Report) -> bool {
     report.notes.iter().any(|note| note.contains("of one history is not shown"))
 }
 
+/// Whether the only proof there is was not counted, and that is said.
+fn is_unused(report: &Report) -> bool {
+    report.proofs == 0 && report.notes.iter().any(|note| note.contains("is held against nothing"))
+}
+
 /// A log and another that is the same for five leaves.
 fn forked() -> (TestLog, TestLog) {
     let mut honest = TestLog::with_calls(5);
@@ -79,7 +84,9 @@ fn every_change_to_a_consistency_proof_is_named_or_leaves_it_unused() {
         for (member, value) in [("from", json!(3)), ("to", json!(99)), ("origin", json!("x/log/acme-emea"))] {
             let mut other = proof.clone();
             other[member] = value;
-            assert_held(&run(&files(other.to_string()), key_of(&honest)));
+            let report = run(&files(other.to_string()), key_of(&honest));
+            assert_held(&report);
+            assert!(is_unused(&report), "{member}: {} proofs, {:?}", report.proofs, report.notes);
         }
         for (member, value) in
             [("from", json!(-1)), ("to", json!("13")), ("path", json!({})), ("more", json!(1))]
@@ -95,7 +102,17 @@ fn every_change_to_a_consistency_proof_is_named_or_leaves_it_unused() {
 fn a_proof_or_a_tile_alone_shows_nothing() {
     let (honest, _) = forked();
     let proof = honest.consistency(7, 13).to_string();
-    assert_held(&run(&[("proof", proof.clone()), ("head", honest.checkpoint(13))], key_of(&honest)));
+    for files in [
+        vec![("proof", proof.clone()), ("head", honest.checkpoint(13))],
+        vec![("head", honest.checkpoint(7)), ("proof", proof.clone())],
+        vec![("proof", proof.clone())],
+    ] {
+        let report = run(&files, key_of(&honest));
+        assert_held(&report);
+        assert!(is_unused(&report), "{} proofs, {:?}", report.proofs, report.notes);
+        let note = report.notes.iter().find(|note| note.contains("is held against nothing")).unwrap();
+        assert!(note.contains("from 7 to 13 leaves in proof line 1"), "{note}");
+    }
     let mut nameless: Value = serde_json::from_str(&proof).unwrap();
     nameless.as_object_mut().unwrap().remove("origin");
     assert_eq!(one(nameless.to_string()).verdict(), Verdict::Unreadable);
@@ -213,6 +230,34 @@ fn tiles_that_do_not_suffice_are_said_not_to_be_held_against_anything() {
 }
 
 #[test]
+fn tiles_that_contradict_each_other_are_named_also_where_no_checkpoint_reaches_down_to_them() {
+    let (log, files) = tiled();
+    for place in [1, 3] {
+        let mut changed = files.clone();
+        changed[place].1[5] ^= 1;
+        // The tile at the right edge is missing, so that the tree of 300 leaves is not known.
+        let mut without = changed.clone();
+        without.remove(2);
+        assert_fails_at(&run_all(&without, key_of(&log)), "tile");
+        // The tree of 64 leaves reaches neither to the full tile's last leaf nor up to the level above it.
+        let mut early = changed.clone();
+        early[0].1 = log.checkpoint(64).into_bytes();
+        early[place].1 = files[place].1.clone();
+        *early[place].1.last_mut().unwrap() ^= 1;
+        assert_fails_at(&run_all(&early, key_of(&log)), "tile");
+    }
+}
+
+#[test]
+fn a_tile_higher_than_any_log_grows_is_held_against_nothing() {
+    let (log, mut files) = tiled();
+    files.push(("logs/a/tile/63/000.p/2", [7; 64].to_vec()));
+    let report = run_all(&files, key_of(&log));
+    assert_held(&report);
+    assert!(report.notes.iter().any(|note| note.contains("are not held against a checkpoint")));
+}
+
+#[test]
 fn the_leaf_of_a_receipt_must_be_the_one_in_the_tile() {
     let (log, mut files) = tiled();
     files.remove(3);
@@ -276,6 +321,23 @@ fn the_same_size_with_two_roots_is_a_fork_wherever_the_two_stand() {
         TestLog::stray_leaf(),
     );
     assert_fails_at(&run(&[("empty", forged)], key_of(&honest)), "merkle.root");
+}
+
+#[test]
+fn one_export_alone_whose_chain_does_not_link_is_named() {
+    let mut log = TestLog::with_calls(4);
+    let chain = super::super::fixture::credential(1);
+    let answer = json!({"outcome": "escalate"});
+    log.act(crate::evidence::receipt::Kind::GateEvaluate, &chain.to_string(), Some(chain), answer, |body| {
+        body.outcome = Some(Outcome::Escalate);
+        body.prev = TestLog::stray_leaf();
+    });
+    let text = log.export(1, None, None);
+    for is_alone in [true, false] {
+        let report = run(&[("export", text.clone())], Options { is_alone, ..Options::default() });
+        assert_fails_at(&report, "prev");
+        assert_eq!(report.failure.unwrap().line, Some(4));
+    }
 }
 
 #[test]
