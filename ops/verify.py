@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Checks receipts, exports, checkpoints, tiles and consistency proofs offline, with the standard library alone.
-A second opinion beside `procura verify`: it shares no code with it, takes the same files and ends with the same status,
-0 all hold, 1 something does not (file, line, receipt, field and both values are named), 2 unreadable."""
+A second opinion beside `procura verify`: no code in common, the same files, the same status (0 all hold, 1 something does not, 2 unreadable)."""
 import argparse, base64, collections, datetime, decimal, functools, hashlib, json, math, os, re, sys
 LARGEST, DEEPEST, EXACT, BLANK, MARK, ZERO = 16 << 20, 40, 2**53 - 1, b" \t\n\r\x0c", "\u2014 ", "sha256:" + 64 * "0"
 class Fault(ValueError):  # The first thing that does not hold
@@ -126,9 +125,9 @@ def identifier(prefixes): return spelt(f"(?:{prefixes})_[0-7][0-9a-hjkmnp-tv-z]{
 def is_count(value): return type(value) is int and 0 <= value <= EXACT
 def is_time(value, form=spelt(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")):
     return form(value) and attempt(datetime.datetime.fromisoformat, value[:-1]) is not None
-KINDS = """gate.evaluate gate.replay gate.withdrawn mandate.put policy.put catalogue.put principal.create principal.password agent.create
-    agent.retire credential.create credential.derive credential.revoke enforcement_point.create enforcement_point.revoke decision.approve
-    decision.decline decision.expire decision.renew decision.withdraw decision.resolve effect.outcome access.minute log.gap log.restore key.rotate export tenant.setup"""
+KINDS = """gate.evaluate gate.replay gate.withdrawn mandate.put policy.put catalogue.put principal.create principal.password agent.create agent.retire credential.create
+    credential.derive credential.revoke enforcement_point.create enforcement_point.revoke decision.approve decision.decline decision.expire decision.renew
+    decision.withdraw decision.resolve effect.outcome access.minute log.gap log.restore content.erase retention.put key.rotate export tenant.setup"""
 CHECKS = {
     "any": lambda _: True, "text": lambda value: type(value) is str, "count": is_count, "time": is_time, "kind": KINDS.split().__contains__,
     "hash": spelt("sha256:[0-9a-f]{64}"), "auth": spelt("hmac-sha256:[0-9a-f]{64}"), "slug": spelt("[a-z0-9-]{1,63}"),
@@ -141,7 +140,8 @@ MERKLE = shape("index:count size:count root:hash path:hashes checkpoint:text key
 RECEIPT = shape("""id:rcpt at:time tenant:slug principal?:prn agent?:agt credential?:crd kind:kind outcome?:outcome mandate_version?:count hash:hash
     policy_version?:count catalogue_version?:count engine_version:text facts_from?:source input_hash:hash output_hash:hash chain:chain seq:count
     prev:hash auth_key:key auth:auth merkle:merkle""", merkle=MERKLE)
-LINE = shape("export?:exp receipt:receipt input:any output:any content?:any", receipt=RECEIPT)
+ERASED = shape("at:time reason:text receipt:receipt input:any output:any", receipt=RECEIPT)
+LINE = shape("export?:exp receipt:receipt input:any output:any content?:any erased?:erased", receipt=RECEIPT, erased=ERASED)
 HEADER = shape("""procura:procura version:one subject:subject export:exp tenant:slug from:when until:when at:time origin:text key:text size:count
     root:hash checkpoint:text""", subject=SUBJECT)
 PROOF = shape("origin?:text from:count to:count path:hashes", hashes=HASHES)
@@ -231,7 +231,7 @@ class Export:  # An export whose header was read; every line is of it and in ord
         self.lines, self.first, self.last = self.lines + 1, self.first or receipt["hash"], receipt["hash"]
         self.digest.update(sha(jcs(line).encode()))
     def manifest(self, line, output):
-        need("content" not in line, "content", "the manifest's line has none")
+        need(not {"content", "erased"} & line.keys(), "content", "the manifest's line has none, and is not erased")
         stated = {"export": self.header["export"], "header": self.hash, "lines": self.lines, "first": self.first, "last": self.last,
                   "chains": [self.chains[chain] for chain in sorted(self.chains)], "digest": text_of(self.digest.digest())}
         for name in [*stated, *output]:
@@ -248,13 +248,11 @@ class Verifier:
     def log(self, origin): return self.logs.setdefault(origin, Log(origin))
     def open(self, note, key_text, prefix, tenant):
         if (note, key_text) not in self.opened:
-            key = read_key(key_text, prefix + "key")
-            need(key[2] == 1, prefix + "key", "a witness's key, not a log's")
+            need((key := read_key(key_text, prefix + "key"))[2] == 1, prefix + "key", "a witness's key, not a log's")
             same(prefix + "key", self.given or key_text, key_text, "it is not under the key that was given")
             self.opened = {(note, key_text): (key[0], *open_checkpoint(note, key, prefix + "checkpoint"))}
-        opened = self.opened[note, key_text]
-        need(opened[0].endswith("/log/" + tenant), "merkle.checkpoint", "of another tenant's log", "…/log/" + tenant, ascii(opened[0]))
-        return opened
+        opened, of = self.opened[note, key_text], "/log/" + tenant
+        return need(opened[0].endswith(of), "merkle.checkpoint", "of another tenant's log", "…" + of, ascii(opened[0])) and opened
     def hold(self, receipt, line, kept=True):  # Checks a receipt by itself, then against all that was read before
         body = {name: value for name, value in receipt.items() if name not in ("hash", "auth", "merkle")}
         same("hash", hash_of(body), receipt["hash"], "its body has another hash")
@@ -262,8 +260,7 @@ class Verifier:
         need((seq == 0) == (prev == ZERO), "prev", f"at place {seq} of its chain it is {prev}")
         for name in ("input", "output"):
             if name in line: same(name + "_hash", hash_of(line[name]), receipt[name + "_hash"], "the document beside it has another hash")
-        documents = {name: line[name] for name in ("input", "output") if type(line.get(name)) is dict}
-        said = documents.get("output", {}).get("outcome")
+        said = (documents := {name: line[name] for name in ("input", "output") if type(line.get(name)) is dict}).get("output", {}).get("outcome")
         if "output" in line and (kind == "gate.evaluate" or kind == "gate.replay" and type(said) is str):
             same("outcome", said if type(said) is str else "absent", receipt.get("outcome", "absent"), "the answer has another outcome")
         for name, member in [(name, member) for name in documents for member in STATED if kind == "gate.evaluate"]:
@@ -274,8 +271,12 @@ class Verifier:
         for pointer, entry in line.get("content", {}).items():
             stands, field = resolve(pointer, line), f"content {pointer}"
             strict(stands, COMMITMENT, field) and strict(entry, OPENING, field)
-            opened = text_of(sha(bytes.fromhex(entry["salt"]) + jcs(entry["value"]).encode()))
-            same(field, stands["commitment"], opened, "it does not open the commitment it points at")
+            same(field, stands["commitment"], text_of(sha(bytes.fromhex(entry["salt"]) + jcs(entry["value"]).encode())), "it does not open the commitment")
+        if gone := line.get("erased"):  # The receipt that says so stands beside it, whole, and must be of it
+            by, says = gone["receipt"], gone["input"] if type(gone["input"]) is dict else {}
+            stated, found = ["content.erase", receipt["tenant"], by["at"], says.get("reason")], [by["kind"], by["tenant"], gone["at"], gone["reason"]]
+            is_listed = type(says.get("receipts")) is list and receipt["id"] in says["receipts"] and merkle["index"] < by["merkle"]["index"]
+            self.hold(need(stated == found and is_listed and "content" not in line, "erased", "not so, by the receipt beside it", stated, found) and by, gone, kept)
         index, size, root = merkle["index"], merkle["size"], bytes_of(merkle["root"])
         leaf = sha(b"\0" + jcs({"auth": receipt["auth"], "hash": receipt["hash"]}).encode())
         shown = index < size and climb(index, size - 1, [bytes_of(node) for node in merkle["path"]], [None, leaf], leaf)
@@ -283,14 +284,13 @@ class Verifier:
         name, signed_size, signed_root = self.open(merkle["checkpoint"], merkle["key"], "merkle.", receipt["tenant"])
         same("merkle", f"{signed_size} {signed_root.hex()}", f"{size} {root.hex()}", "its checkpoint has another size or root")
         log = self.log(name)
-        if kept:
-            for place, link, field in ((seq, receipt["hash"], "hash"), (seq - 1, prev, "prev")):
-                same(field, self.chains.setdefault((chain, place), link), link, f"another receipt at place {place} of {chain}: a fork")
-            log.put(0, index, leaf, "merkle.index")
+        for place, link, field in ((seq, receipt["hash"], "hash"), (seq - 1, prev, "prev")) if kept else ():
+            same(field, self.chains.setdefault((chain, place), link), link, f"another receipt at place {place} of {chain}: a fork")
+        if kept: log.put(0, index, leaf, "merkle.index")
         log.tree(size, root)
         for smaller, tree in zip((index, index + 1), shown[0]):
             if 0 < smaller < size and (kept or smaller in log.signed): log.begins(smaller, tree, size)
-        self.counts["receipts"] += 1
+        self.counts["receipts"] += "reason" not in line  # One that erased others' content stands on their lines, and is none of its own
         self.seen.setdefault(merkle["key"], (receipt["id"], self.place))
     def take(self, state, value):  # One JSON value of a file; the state is `None`, "loose", an open export or "between" exports
         def has(names): return type(value) is dict and any(name in value for name in names.split())

@@ -74,6 +74,8 @@ pub fn references_of(stored: &StoredReceipt) -> Vec<String> {
         | Kind::AccessMinute
         | Kind::LogGap
         | Kind::LogRestore
+        | Kind::ContentErase
+        | Kind::RetentionPut
         | Kind::KeyRotate
         | Kind::Export
         | Kind::TenantSetup => None,

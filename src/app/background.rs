@@ -2,12 +2,13 @@
 //! asked, lookups are written behind the log's end, and the write-ahead log is moved into the database.
 
 use super::mailer::Mailer;
-use super::{App, Settings, digest, lookup, witness};
+use super::{App, Settings, digest, lookup, retention, witness};
 use crate::actions::{Error, sweep};
 use crate::committer::{Books, clock};
 use crate::domain::{Duration, TenantSlug, Timestamp};
 use crate::storage::{self, Database, StoreError};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration as Wait;
 use tokio::task::JoinHandle;
 
@@ -15,6 +16,8 @@ use tokio::task::JoinHandle;
 const TICK: Wait = Wait::from_secs(5);
 /// How often what is over is forgotten.
 const TIDY_EVERY: Duration = Duration::minutes(10);
+/// How often what the rules of retention no longer keep is looked for.
+const RETAIN_EVERY: Duration = Duration::hours(1);
 /// How much is swept in one go.
 const MOST_AT_ONCE: i64 = 200;
 /// After how many new receipts, or batches, the write-ahead log is moved.
@@ -58,6 +61,7 @@ impl Background {
 
 async fn sweep_always(app: Arc<App>) {
     let mut tidied = clock::now();
+    let mut retained: Option<Timestamp> = None;
     loop {
         match sweep_once(&app).await {
             Ok(more) if more => continue,
@@ -70,6 +74,15 @@ async fn sweep_always(app: Arc<App>) {
             app.limits.tidy();
             for tenant in tenants(&app).await.unwrap_or_default() {
                 run(&app, tenant, |books| sweep::tidy(books).map(|()| false)).await;
+            }
+        }
+        let is_changed = app.retention_changed.swap(false, Ordering::AcqRel);
+        if is_changed || retained.is_none_or(|retained| now.since(retained) >= RETAIN_EVERY) {
+            retained = Some(now);
+            for tenant in tenants(&app).await.unwrap_or_default() {
+                if let Err(error) = retention::sweep(&app, &tenant).await {
+                    tracing::warn!(%error, "what is due to be erased could not be found; it is tried again");
+                }
             }
         }
         tokio::time::sleep(pause(&app, now).await).await;
@@ -159,7 +172,8 @@ async fn move_log_always(app: Arc<App>, database: Database) {
         let now = (status.receipts(), status.batches());
         let due = now.0.saturating_sub(moved_at.0) >= CHECKPOINT_AFTER
             || now.1.saturating_sub(moved_at.1) >= CHECKPOINT_AFTER;
-        if !due {
+        let is_erased = app.erased.swap(false, Ordering::AcqRel);
+        if !due && !is_erased {
             continue;
         }
         let (database, taken) = (database.clone(), connection.take());
@@ -168,12 +182,20 @@ async fn move_log_always(app: Arc<App>, database: Database) {
                 Some(writer) => writer,
                 None => database.open_writer()?,
             };
-            storage::move_write_ahead_log(&mut writer)?;
-            Ok(writer)
+            let is_empty = if is_erased {
+                storage::empty_write_ahead_log(&mut writer)?
+            } else {
+                storage::move_write_ahead_log(&mut writer)?;
+                true
+            };
+            Ok((writer, is_empty))
         })
         .await;
+        if is_erased && !matches!(moved, Ok(Ok((_, true)))) {
+            app.content_erased();
+        }
         match moved {
-            Ok(Ok(writer)) => {
+            Ok(Ok((writer, _))) => {
                 connection = Some(writer);
                 moved_at = now;
             }

@@ -4,9 +4,10 @@ use super::{authority, ends, record};
 use crate::crypto::keyring::{KeyName, KeyPurpose, MasterKey};
 use crate::crypto::{AuthKey, PublicKey};
 use crate::domain::{Chain, Hash, KeyId, ReceiptId, Timestamp};
+use crate::evidence::erased;
 use crate::evidence::merkle::{self, Frontier};
 use crate::evidence::note::{VerifierKey, open_checkpoint};
-use crate::evidence::receipt;
+use crate::evidence::receipt::{self, Kind};
 use crate::storage::head::{self, Head};
 use crate::storage::key::StoredKey;
 use crate::storage::receipt::StoredReceipt;
@@ -18,6 +19,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 const PAGE: u64 = 512;
 /// How many faults are kept, those nearest to the beginning; all are counted.
 const MOST_NAMED: usize = 20;
+
+/// How a commitment begins in a document in canonical form.
+const COMMITMENT: &str = "{\"commitment\":";
 
 /// What looking a log over came to.
 #[derive(Debug, Default)]
@@ -190,7 +194,9 @@ impl Walk<'_> {
         if body.id.log_index() != place {
             self.examined.fault(Part::Receipts, at, format!("its id is of index {}", body.id.log_index()));
         }
-        if let Some(changed) = record::changed(connection, stored)? {
+        if let Some(why) = content_fault(connection, stored)? {
+            self.examined.fault(Part::Receipts, at, why);
+        } else if let Some(changed) = record::changed(connection, stored)? {
             let record::Changed { field, expected, found } = changed;
             let why = format!("{field} was changed: it is {found}, {expected} was recorded");
             self.examined.fault(Part::Receipts, at, why);
@@ -325,6 +331,28 @@ impl Walk<'_> {
         self.examined.root = Some(self.tree.root());
         self.examined
     }
+}
+
+/// What is wrong with a receipt's content: it opens other commitments than its documents hold, or is gone without a
+/// receipt that says so.
+fn content_fault(
+    connection: &mut AnyConnection,
+    stored: &StoredReceipt,
+) -> Result<Option<String>, StoreError> {
+    let Some(place) = stored.erased_by else {
+        let commits = stored.input.contains(COMMITMENT) || stored.output.contains(COMMITMENT);
+        let is_gone = stored.content.is_none() && commits;
+        return Ok(is_gone.then(|| "its content is gone, and no receipt says that it was erased".to_owned()));
+    };
+    if stored.content.is_some() {
+        return Ok(Some("it has content, and is said to be erased".to_owned()));
+    }
+    let by = storage::receipt::find(connection, &stored.body.tenant, place)?;
+    let says_so = by.is_some_and(|by| {
+        let input = serde_json::from_str(&by.input).unwrap_or_default();
+        by.body.kind == Kind::ContentErase && erased::lists(&input, stored.body.id)
+    });
+    Ok((!says_so).then(|| format!("the receipt at {place} does not say that its content was erased")))
 }
 
 impl Examined {

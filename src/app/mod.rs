@@ -4,6 +4,7 @@ mod authenticate;
 mod authority;
 mod background;
 pub mod backup;
+pub mod coverage;
 mod digest;
 pub mod doctor;
 mod ends;
@@ -18,6 +19,7 @@ pub mod public_log;
 mod record;
 pub mod replay;
 pub mod restore;
+mod retention;
 mod roots;
 mod settings;
 pub mod shown;
@@ -99,6 +101,8 @@ pub struct App {
     turns: Semaphore,
     catalogues: RwLock<HashMap<TenantSlug, Arc<LiveCatalogue>>>,
     decisions: watch::Sender<u64>,
+    erased: AtomicBool,
+    retention_changed: AtomicBool,
     stopping: AtomicBool,
     _directory: DataDirectory,
 }
@@ -152,6 +156,8 @@ impl App {
             turns: Semaphore::new(MOST_TURNS),
             catalogues: RwLock::default(),
             decisions: watch::Sender::new(0),
+            erased: AtomicBool::new(true),
+            retention_changed: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             _directory: directory,
         }))
@@ -199,6 +205,16 @@ impl App {
     /// Wakes whenever some decision may have changed.
     pub fn watch_decisions(&self) -> watch::Receiver<u64> {
         self.decisions.subscribe()
+    }
+
+    /// Says that content was erased: copies of it that the database keeps for itself are to go too.
+    pub fn content_erased(&self) {
+        self.erased.store(true, Ordering::Release);
+    }
+
+    /// Says that other rules say what is kept for how long.
+    pub fn retention_changed(&self) {
+        self.retention_changed.store(true, Ordering::Release);
     }
 
     /// Says that the service is about to stop: whoever waits is answered with what is there now.

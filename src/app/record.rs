@@ -27,7 +27,10 @@ pub(super) fn changed(
 ) -> Result<Option<Changed>, StoreError> {
     let read = |text: &str| serde_json::from_str::<Value>(text).ok();
     let (input, output) = (read(&stored.input), read(&stored.output));
-    if let Some(changed) = content(input.as_ref(), output.as_ref(), stored.content.as_deref()) {
+    // What was erased is held against the receipt that erased it, elsewhere.
+    if stored.erased_by.is_none()
+        && let Some(changed) = content(input.as_ref(), output.as_ref(), stored.content.as_deref())
+    {
         return Ok(Some(changed));
     }
     let stands = stored.intent.as_ref().map(Intent::as_str);
@@ -111,6 +114,8 @@ fn stated_intent(
         | Kind::AccessMinute
         | Kind::LogGap
         | Kind::LogRestore
+        | Kind::ContentErase
+        | Kind::RetentionPut
         | Kind::Export
         | Kind::KeyRotate
         | Kind::TenantSetup => return Ok(Stated::Nothing),

@@ -74,6 +74,8 @@ pub(super) enum Command {
     Verify(Verify),
     /// Decide every recorded answer again: exit 0 if all come out the same, 1 if one does not, 2 if unreadable
     Replay(Replay),
+    /// Hold a provider's own list of effects against the ledger: exit 0 if both say the same, 1 if not, 2 if unreadable
+    Coverage(Coverage),
     /// Copy the database into one file, beside a running server, and check the copy
     Backup(Backup),
     /// Put a backup in the database's place: refused where it would lose part of a log, unless told
@@ -231,6 +233,42 @@ pub(super) struct Replay {
     /// The first place in the log, counted from 0 [default: 0]
     #[arg(long, value_name = "N")]
     pub(super) from: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Coverage {
+    #[command(flatten)]
+    pub(super) place: Place,
+    /// The provider's list: CSV with a heading, or one JSON object a line; - is standard input
+    #[arg(value_name = "FILE")]
+    pub(super) file: String,
+    /// Whose ledger [default: the only tenant's]
+    #[arg(long, value_name = "SLUG")]
+    pub(super) tenant: Option<String>,
+    /// Effects of this intent, or of a prefix such as payments.* [default: *]
+    #[arg(long, value_name = "INTENT")]
+    pub(super) intent: Option<String>,
+    /// Lines and effects at or after this time
+    #[arg(long, value_name = "TIME")]
+    pub(super) from: Option<String>,
+    /// Lines and effects before this time
+    #[arg(long, value_name = "TIME")]
+    pub(super) until: Option<String>,
+    /// The column with the provider's reference [default: reference]
+    #[arg(long, value_name = "NAME")]
+    pub(super) reference: Option<String>,
+    /// The column with the amount in major units [default: amount]
+    #[arg(long, value_name = "NAME")]
+    pub(super) amount: Option<String>,
+    /// The column with the amount's currency [default: currency]
+    #[arg(long, value_name = "NAME")]
+    pub(super) currency: Option<String>,
+    /// The column with the time, RFC 3339 with an offset [default: time]
+    #[arg(long, value_name = "NAME")]
+    pub(super) time: Option<String>,
+    /// The column with the idempotency key, where the provider gives it back: matches what has no reference
+    #[arg(long, value_name = "NAME")]
+    pub(super) key_column: Option<String>,
 }
 
 #[derive(Debug, Args)]

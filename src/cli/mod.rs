@@ -11,6 +11,7 @@ mod backup;
 mod catalogue;
 mod client;
 mod config;
+mod coverage;
 mod demo;
 mod diff;
 mod doctor;
@@ -59,6 +60,7 @@ fn dispatch(arguments: &Arguments) -> Result<u8, Failure> {
         | Command::Export(_)
         | Command::Verify(_)
         | Command::Replay(_)
+        | Command::Coverage(_)
         | Command::Backup(_)
         | Command::Restore(_)
         | Command::Doctor(_)
@@ -73,6 +75,7 @@ fn dispatch(arguments: &Arguments) -> Result<u8, Failure> {
         Command::Export(options) => export::run(&sources, options, form),
         Command::Verify(options) => verify::run(&sources, options, form),
         Command::Replay(options) => replay::run(&sources, options, form),
+        Command::Coverage(options) => coverage::run(&sources, options, form),
         Command::Backup(options) => backup::run(&sources, options, form),
         Command::Restore(options) => restore::run(&sources, options, form),
         Command::Doctor(options) => doctor::run(&sources, options, form),

@@ -215,6 +215,7 @@ impl<'a> Books<'a> {
             input: into_text(input)?,
             output: into_text(output)?,
             content: draft.content.map(|content| content.to_string()),
+            erased_by: None,
         });
         self.log.append(stored.clone());
         self.recorded.push(stored.clone());
@@ -228,6 +229,11 @@ impl<'a> Books<'a> {
         }
         let (connection, slug) = (&mut *self.connection, &self.log.keys.tenant.slug);
         Ok(storage::receipt::find(connection, slug, log_index)?.map(Arc::new))
+    }
+
+    /// What this batch has recorded so far: rows that are not written yet.
+    pub fn pending(&self) -> &[Arc<StoredReceipt>] {
+        &self.log.pending
     }
 
     /// Runs an action so that nothing of it stays if a rule refuses it.

@@ -265,11 +265,11 @@ impl Exporter {
         &mut self,
         receipt: &Receipt,
         (input, output): (&str, &str),
-        content: Option<&Value>,
+        (content, erased): (Option<&Value>, Option<&[u8]>),
         out: &mut Vec<u8>,
     ) {
         let start = out.len();
-        Written { export: self.export, receipt, input, output, content }.write(out);
+        Written { export: self.export, receipt, input, output, content, erased }.write(out);
         let line = sha256(out.get(start..).unwrap_or_default());
         self.tally.add(&receipt.body, receipt.hash, line);
         out.push(b'\n');
@@ -284,6 +284,7 @@ impl Exporter {
     pub fn end(self, mut line: Line<'_>, out: &mut Vec<u8>) {
         line.export = Some(self.export);
         line.content = None;
+        line.erased = None;
         line.write_json(out);
         out.push(b'\n');
     }

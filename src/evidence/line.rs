@@ -1,6 +1,6 @@
 //! A receipt with the documents it is about: what `GET /v1/receipts/{id}` answers and exports hold.
 
-use super::{canonical, members::Members, object_writer::ObjectWriter, receipt::Receipt};
+use super::{canonical, erased::Erased, members::Members, object_writer::ObjectWriter, receipt::Receipt};
 use crate::crypto::sha256;
 use crate::domain::{ExportId, Hash, Malformed};
 use serde_json::Value;
@@ -18,6 +18,8 @@ pub struct Line<'a> {
     pub output: &'a Value,
     /// Openings by pointer, while they exist.
     pub content: Option<&'a Value>,
+    /// When and why they were erased, once they are.
+    pub erased: Option<Box<Erased<'a>>>,
 }
 
 impl<'a> Line<'a> {
@@ -30,6 +32,9 @@ impl<'a> Line<'a> {
         canonical::write(self.output, object.member("output"));
         if let Some(content) = self.content {
             canonical::write(content, object.member("content"));
+        }
+        if let Some(erased) = &self.erased {
+            erased.write_json(object.member("erased"));
         }
         object.end();
     }
@@ -52,6 +57,11 @@ impl<'a> Line<'a> {
             input: members.required("input")?,
             output: members.required("output")?,
             content: members.optional("content"),
+            erased: members
+                .optional("erased")
+                .map(|erased| Erased::from_json(erased).map_err(|fault| fault.under("/erased")))
+                .transpose()?
+                .map(Box::new),
         };
         members.end()?;
         Ok(line)

@@ -5,6 +5,7 @@
 
 pub mod canonical;
 pub mod commitment;
+pub mod erased;
 pub mod export;
 pub mod line;
 mod members;

@@ -20,6 +20,8 @@ pub struct Written<'a> {
     pub output: &'a str,
     /// Openings by pointer, while they exist.
     pub content: Option<&'a Value>,
+    /// When and why they were erased, once they are, in canonical form.
+    pub erased: Option<&'a [u8]>,
 }
 
 impl Written<'_> {
@@ -28,6 +30,9 @@ impl Written<'_> {
         let mut object = ObjectWriter::new(out);
         if let Some(content) = self.content {
             canonical::write(content, object.member("content"));
+        }
+        if let Some(erased) = self.erased {
+            object.member("erased").extend_from_slice(erased);
         }
         object.plain("export", self.export);
         object.member("input").extend_from_slice(self.input.as_bytes());

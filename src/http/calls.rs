@@ -156,6 +156,7 @@ fn describe_receipt(stored: &StoredReceipt) -> Value {
         let value = output.get(name).cloned();
         super::insert(&mut call, name, value);
     }
+    super::insert(&mut call, "erased", stored.erased_by.map(|_| json!(true)));
     call
 }
 
@@ -212,8 +213,7 @@ pub(crate) async fn receipt_line(app: &App, caller: Caller, id: &str) -> Result<
         .read(move |connection| {
             let Some(stored) = readable(connection, &caller, id)? else { return Ok(None) };
             let Some(tree) = Tree::now(connection, &tenant)? else { return Ok(None) };
-            let receipt = tree.knowing(&roots).receipt(connection, &stored)?;
-            line_json(&stored, receipt).map(Some)
+            line_json(connection, &stored, &mut tree.knowing(&roots)).map(Some)
         })
         .await?;
     found.ok_or_else(|| Problem::not_found("receipt"))

@@ -3,9 +3,11 @@
 mod agents;
 mod body;
 mod calls;
+mod coverage;
 mod decision_shown;
 mod decisions;
 mod enforcement_points;
+mod erasure;
 mod explain;
 mod exports;
 mod gate;

@@ -228,6 +228,18 @@ fn schemas() -> Value {
             "type": "string",
             "description": "A checkpoint of the log as a C2SP signed note: the log's own signature, and that of at least one witness.",
         },
+        "Retention": object(&["rules"], &json!({"rules": {
+            "type": "array", "maxItems": 100,
+            "items": object(&["intent", "after"], &json!({
+                "intent": {"type": "string", "description": "An intent, a prefix such as `payments.*`, or `*`; of the rules that name an intent the narrowest counts."},
+                "after": {"type": "string", "description": "Whole days, as `400 days`."},
+            })),
+        }})),
+        "ProviderList": {
+            "type": "string",
+            "description": "At most 4 MiB: CSV with a heading, or one JSON object a line. The query says which column holds what.",
+        },
+        "Erase": object(&["reason"], &json!({"reason": text()})),
         "Resolve": object(&["status"], &json!({"status": {"type": "string", "enum": ["done", "failed"]}, "reference": text()})),
     })
 }

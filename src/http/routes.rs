@@ -1,8 +1,8 @@
 //! Every route once: from this table come the server's routing, the OpenAPI document and the tests that walk it.
 
 use super::{
-    Problem, agents, calls, decisions, enforcement_points, explain, exports, gate, health, log, oauth,
-    openapi, people, preview, terms, who,
+    Problem, agents, calls, coverage, decisions, enforcement_points, erasure, explain, exports, gate, health,
+    log, oauth, openapi, people, preview, terms, who,
 };
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -106,6 +106,10 @@ routes! {
     get "/v1/principals/{principal}/calls/export" Person 200 exports::of_principal, "A copy of what concerns one person, or was done by them", query ["format", "from", "until", "export", "after"];
     get "/v1/receipts/{receipt}" Either 200 calls::receipt, "A receipt with its documents and a fresh path";
     get "/v1/receipts/{receipt}/explain" Either 200 explain::receipt, "Why a recorded call was answered as it was, decided again";
+    post "/v1/receipts/{receipt}/erase" Operator 200 erasure::erase, "Erase the content of the request that a receipt is of; receipts, chains and proofs stay", body "Erase";
+    get "/v1/retention" Person 200 erasure::get_retention, "What is erased by itself, of which intents and at which age";
+    put "/v1/retention" Operator 200 erasure::put_retention, "Say what is erased by itself, of which intents and at which age", body "Retention";
+    post "/v1/coverage" Person 200 coverage::compare, "A provider's own list of effects (CSV or JSON lines) held against the ledger", body "ProviderList", query ["intent", "from", "until", "reference", "amount", "currency", "time", "key"];
     post "/v1/who" Either 200 who::ask, "Who allowed this: a receipt, hash, reference or request, in one sentence", body "WhoAsked";
     get "/v1/who/{receipt}/file" Either 200 who::file, "The receipts behind one, as lines for `procura verify`";
     get "/log/{tenant}/checkpoint" Anyone 200 log::checkpoint, "The signed head of a tenant's log, with what witnesses signed of it so far (C2SP tlog-checkpoint)";

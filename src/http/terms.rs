@@ -290,6 +290,6 @@ fn document(place: &'static str, text: &str) -> Result<Value, StoreError> {
 }
 
 /// An answer about a version, with that version as its entity tag.
-fn versioned(version: u64, answer: &Value) -> HttpResponse {
+pub(super) fn versioned(version: u64, answer: &Value) -> HttpResponse {
     HttpResponse::Ok().insert_header((header::ETAG, format!("\"{version}\""))).json(answer)
 }

@@ -128,6 +128,8 @@ fn prepare_sqlite(connection: &mut SqliteConnection, last_pragma: &str) -> Resul
         "PRAGMA wal_autocheckpoint=0",
         "PRAGMA cache_size=-8192",
         "PRAGMA temp_store=MEMORY",
+        // What is erased is overwritten, not only let go.
+        "PRAGMA secure_delete=ON",
         last_pragma,
     ] {
         connection.batch_execute(pragma)?;
@@ -136,6 +138,7 @@ fn prepare_sqlite(connection: &mut SqliteConnection, last_pragma: &str) -> Resul
         ("journal_mode", "journal_mode", "wal"),
         ("synchronous", "synchronous", "2"),
         ("foreign_keys", "foreign_keys", "1"),
+        ("secure_delete", "secure_delete", "1"),
     ] {
         let found: Version =
             diesel::sql_query(format!("SELECT CAST({column} AS TEXT) AS version FROM pragma_{pragma}"))
@@ -198,6 +201,21 @@ impl ManageConnection for Opener {
             AnyConnection::Sqlite(sqlite) => sqlite.is_broken(),
         }
     }
+}
+
+/// Moves all of the write-ahead log of SQLite into the database and empties it, so that nothing that was erased stands
+/// in it any more; `false` where a reader still held it.
+pub fn empty_write_ahead_log(connection: &mut AnyConnection) -> Result<bool, StoreError> {
+    #[derive(QueryableByName)]
+    struct Emptied {
+        #[diesel(sql_type = diesel::sql_types::BigInt)]
+        busy: i64,
+    }
+    let AnyConnection::Sqlite(sqlite) = connection else { return Ok(true) };
+    // This waits for readers while holding the writer's lock: briefly, so that no batch gives up meanwhile.
+    sqlite.batch_execute("PRAGMA busy_timeout=50")?;
+    let emptied: Emptied = diesel::sql_query("PRAGMA wal_checkpoint(TRUNCATE)").get_result(sqlite)?;
+    Ok(emptied.busy == 0)
 }
 
 /// Moves the write-ahead log of SQLite into the database: what can be moved without holding up the writer first,

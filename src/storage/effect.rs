@@ -40,26 +40,26 @@ pub struct Effect {
     pub enforcement_point: Option<EnforcementPointId>,
 }
 
-type Row = (
+pub(super) type Row = (
     (String, String, String, String, String, String, i64, i64, String),
     (i64, i64, Option<i64>, Option<String>, Option<String>),
 );
 
 #[rustfmt::skip]
-type Columns = (
+pub(super) type Columns = (
     (effects::id, effects::principal, effects::agent, effects::credential, effects::intent, effects::status,
      effects::attested, effects::log_index, effects::idempotency_key),
     (effects::claimed_at, effects::report_by, effects::ended_at, effects::reported, effects::enforcement_point),
 );
 
 #[rustfmt::skip]
-const COLUMNS: Columns = (
+pub(super) const COLUMNS: Columns = (
     (effects::id, effects::principal, effects::agent, effects::credential, effects::intent, effects::status,
      effects::attested, effects::log_index, effects::idempotency_key),
     (effects::claimed_at, effects::report_by, effects::ended_at, effects::reported, effects::enforcement_point),
 );
 
-fn read_row((subject, course): Row) -> Result<Effect, StoreError> {
+pub(super) fn read_row((subject, course): Row) -> Result<Effect, StoreError> {
     let (id, principal, agent, credential, intent, status, attested, log_index, idempotency_key) = subject;
     let (claimed_at, report_by, ended_at, reported, enforcement_point) = course;
     Ok(Effect {

@@ -4,9 +4,9 @@
 
 use super::{AnyConnection, StoreError, read, schema::receipts};
 use crate::crypto::sha256;
-use crate::domain::ReceiptId;
 use crate::domain::{
-    AgentId, Chain, CredentialId, Hash, Intent, Outcome, PrincipalId, TenantSlug, Timestamp,
+    AgentId, Chain, CredentialId, FactsFrom, Hash, Intent, Outcome, PrincipalId, ReceiptId, TenantSlug,
+    Timestamp,
 };
 use crate::evidence::receipt::{Auth, Body, Kind};
 use diesel::prelude::*;
@@ -32,6 +32,8 @@ pub struct StoredReceipt {
     pub output: String,
     /// Salts and values of what the documents commit to, until erased.
     pub content: Option<String>,
+    /// The place of the receipt that says when and why it was erased, once it is.
+    pub erased_by: Option<u64>,
 }
 
 pub(super) type Row = (
@@ -48,7 +50,17 @@ pub(super) type Row = (
         Option<String>,
     ),
     (String, i64, Vec<u8>, Vec<u8>, Vec<u8>, String),
-    (Option<i64>, Option<i64>, Option<i64>, String, Option<String>, String, String, Option<String>),
+    (
+        Option<i64>,
+        Option<i64>,
+        Option<i64>,
+        String,
+        Option<String>,
+        String,
+        String,
+        Option<String>,
+        Option<i64>,
+    ),
 );
 
 #[rustfmt::skip]
@@ -57,7 +69,7 @@ pub(super) type Columns = (
      receipts::intent, receipts::principal, receipts::agent, receipts::credential),
     (receipts::chain, receipts::seq, receipts::prev, receipts::hash, receipts::auth, receipts::auth_key),
     (receipts::mandate_version, receipts::policy_version, receipts::catalogue_version, receipts::engine_version,
-     receipts::facts_from, receipts::input, receipts::output, receipts::content),
+     receipts::facts_from, receipts::input, receipts::output, receipts::content, receipts::erased_by),
 );
 
 #[rustfmt::skip]
@@ -66,22 +78,13 @@ pub(super) const COLUMNS: Columns = (
      receipts::intent, receipts::principal, receipts::agent, receipts::credential),
     (receipts::chain, receipts::seq, receipts::prev, receipts::hash, receipts::auth, receipts::auth_key),
     (receipts::mandate_version, receipts::policy_version, receipts::catalogue_version, receipts::engine_version,
-     receipts::facts_from, receipts::input, receipts::output, receipts::content),
+     receipts::facts_from, receipts::input, receipts::output, receipts::content, receipts::erased_by),
 );
 
 pub(super) fn read_row((subject, link, documents): Row) -> Result<StoredReceipt, StoreError> {
     let (tenant, log_index, id, at, kind, outcome, intent, principal, agent, credential) = subject;
     let (chain, seq, prev, hash, auth, auth_key) = link;
-    let (
-        mandate_version,
-        policy_version,
-        catalogue_version,
-        engine_version,
-        facts_from,
-        input,
-        output,
-        content,
-    ) = documents;
+    let (mandate, policy, catalogue, engine, facts_from, input, output, content, erased_by) = documents;
     let body = Body {
         id: read::text("receipts.id", &id)?,
         at: read::time(at),
@@ -91,10 +94,10 @@ pub(super) fn read_row((subject, link, documents): Row) -> Result<StoredReceipt,
         credential: read::optional_text("receipts.credential", credential.as_deref())?,
         kind: read::text("receipts.kind", &kind)?,
         outcome: read::optional_text("receipts.outcome", outcome.as_deref())?,
-        mandate_version: read::optional_count("receipts.mandate_version", mandate_version)?,
-        policy_version: read::optional_count("receipts.policy_version", policy_version)?,
-        catalogue_version: read::optional_count("receipts.catalogue_version", catalogue_version)?,
-        engine_version: engine_version.into(),
+        mandate_version: read::optional_count("receipts.mandate_version", mandate)?,
+        policy_version: read::optional_count("receipts.policy_version", policy)?,
+        catalogue_version: read::optional_count("receipts.catalogue_version", catalogue)?,
+        engine_version: engine.into(),
         facts_from: read::optional_text("receipts.facts_from", facts_from.as_deref())?,
         input_hash: sha256(input.as_bytes()),
         output_hash: sha256(output.as_bytes()),
@@ -112,6 +115,7 @@ pub(super) fn read_row((subject, link, documents): Row) -> Result<StoredReceipt,
         input,
         output,
         content,
+        erased_by: read::optional_count("receipts.erased_by", erased_by)?,
     })
 }
 
@@ -196,7 +200,7 @@ impl<'a> From<&'a Bound<'a>> for NewRow<'a> {
             policy_version: body.policy_version.map(read::stored_count),
             catalogue_version: body.catalogue_version.map(read::stored_count),
             engine_version: &body.engine_version,
-            facts_from: body.facts_from.map(crate::domain::FactsFrom::as_str),
+            facts_from: body.facts_from.map(FactsFrom::as_str),
             input: &receipt.input,
             output: &receipt.output,
             content: receipt.content.as_deref(),

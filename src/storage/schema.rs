@@ -151,6 +151,7 @@ diesel::table! {
         input -> Text,
         output -> Text,
         content -> Nullable<Text>,
+        erased_by -> Nullable<BigInt>,
     }
 }
 
@@ -377,6 +378,16 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    retention (tenant, version) {
+        tenant -> Text,
+        version -> BigInt,
+        document -> Text,
+        live_since -> BigInt,
+        author -> Text,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(
     tenants,
     heads,
@@ -401,5 +412,6 @@ diesel::allow_tables_to_appear_in_same_query!(
     witnessed_checkpoints,
     cosignatures,
     rounds,
-    exports
+    exports,
+    retention
 );

@@ -25,7 +25,7 @@ enum Expected {
 use Expected::{AsIfItNeverWas, NotFound};
 
 /// Routes that take an id from the caller: method, path as the document writes it, what stands in the body.
-const WALKED: [(&str, &str, Expected); 27] = [
+const WALKED: [(&str, &str, Expected); 28] = [
     ("DELETE", "/v1/agents/{}", NotFound),
     ("DELETE", "/v1/enforcement-points/{}", NotFound),
     ("GET", "/v1/enforcement-points", AsIfItNeverWas),
@@ -42,6 +42,7 @@ const WALKED: [(&str, &str, Expected); 27] = [
     ("POST", "/v1/effects/{}/outcome", NotFound),
     ("GET", "/v1/receipts/{}", NotFound),
     ("GET", "/v1/receipts/{}/explain", NotFound),
+    ("POST", "/v1/receipts/{}/erase", NotFound),
     ("POST", "/v1/who", NotFound),
     ("GET", "/v1/who/{}/file", NotFound),
     ("GET", "/v1/catalogue/{}", NotFound),
@@ -56,7 +57,10 @@ const WALKED: [(&str, &str, Expected); 27] = [
 ];
 
 /// Routes that take no id of anything that belongs to a tenant, and why.
-const EXEMPT: [(&str, &str); 31] = [
+const EXEMPT: [(&str, &str); 34] = [
+    ("GET", "/v1/retention"),           // the caller's tenant's
+    ("PUT", "/v1/retention"),           // the caller's tenant's
+    ("POST", "/v1/coverage"),           // the caller's tenant's ledger
     ("POST", "/v1/session"),            // names the tenant and proves a password of it
     ("DELETE", "/v1/session"),          // the caller's own
     ("PUT", "/v1/session/password"),    // the caller's own
@@ -203,6 +207,7 @@ fn call(client: &Client, method: &str, route: &str, things: &Owned) -> Vec<Reply
         ("POST", "/v1/decisions/{}/resolve" | "/v1/effects/{}/outcome") => {
             vec![client.post(&path, &json!({"status": "done"}))]
         }
+        ("POST", "/v1/receipts/{}/erase") => vec![client.post(&path, &json!({"reason": "x"}))],
         ("POST", "/v1/gate/evaluate") => vec![
             client.post(&path, &with(&refund("5000.00"), "decision", &*things.decision)),
             client.post(&path, &with(&refund("1.00"), "agent", &*things.agent)),
@@ -281,7 +286,7 @@ fn may_use(who: &str, method: &str, route: &str) -> bool {
     match (method, route) {
         ("POST", "/v1/effects/{}/outcome") => is_agent || is_point,
         _ if is_point => false,
-        (_, "/v1/enforcement-points/{}") => who == "operator",
+        (_, "/v1/enforcement-points/{}" | "/v1/receipts/{}/erase") => who == "operator",
         ("POST", "/v1/who")
         | (
             "GET",

@@ -33,6 +33,8 @@ mod catalogue;
 #[cfg(test)]
 mod client;
 #[cfg(test)]
+mod coverage;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod credential;
@@ -50,6 +52,8 @@ mod doubt;
 mod enforcement;
 #[cfg(test)]
 mod enforcement_effects;
+#[cfg(test)]
+mod erasure;
 #[cfg(test)]
 mod evasion;
 #[cfg(test)]

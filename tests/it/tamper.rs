@@ -18,7 +18,7 @@ both!(
 );
 
 /// Each column of a receipt with another value that its type takes; `{other}` is the same column of another receipt.
-const CHANGES: [(&str, &str); 24] = [
+const CHANGES: [(&str, &str); 25] = [
     ("tenant", "'quay'"),
     ("log_index", "100000"),
     ("id", "{other}"),
@@ -43,6 +43,7 @@ const CHANGES: [(&str, &str); 24] = [
     ("input", "REPLACE(input, 'payments.refund', 'payments.refunds')"),
     ("output", "REPLACE(output, 'M-001', 'M-002')"),
     ("content", "REPLACE(content, 'acct:cus_91', 'acct:cus_92')"),
+    ("erased_by", "log_index"),
 ];
 
 /// A member whose agent was answered a few times.

@@ -73,6 +73,8 @@ impl<'a> Act<'a> {
             | Kind::AccessMinute
             | Kind::LogGap
             | Kind::LogRestore
+            | Kind::ContentErase
+            | Kind::RetentionPut
             | Kind::Export
             | Kind::KeyRotate => Ok(()),
         }

@@ -1,5 +1,6 @@
 //! JSON Lines: the form that verifies offline, each line with a path to the one tree that the header names.
 
+use super::erasing::Erasing;
 use super::form::{self, Form};
 use super::{ExportError, Tree};
 use crate::domain::ExportId;
@@ -30,7 +31,9 @@ impl Form for Lines {
     fn row(&mut self, connection: &mut AnyConnection, stored: &StoredReceipt) -> Result<(), ExportError> {
         let receipt = self.tree.receipt(connection, stored)?;
         let content = form::content(stored)?;
-        self.exporter.written(&receipt, documents(stored)?, content.as_ref(), &mut self.waiting);
+        let erased = Erasing::of(connection, stored, &mut self.tree)?.map(|erasing| erasing.canonical());
+        let openings = (content.as_ref(), erased.as_deref());
+        self.exporter.written(&receipt, documents(stored)?, openings, &mut self.waiting);
         Ok(())
     }
 
@@ -56,7 +59,7 @@ pub(super) fn last(
 ) -> Result<String, StoreError> {
     let mut line = Vec::new();
     let (input, output) = documents(stored)?;
-    Written { export, receipt, input, output, content: None }.write(&mut line);
+    Written { export, receipt, input, output, content: None, erased: None }.write(&mut line);
     line.push(b'\n');
     String::from_utf8(line).map_err(|error| StoreError::Failed(error.to_string()))
 }

@@ -7,6 +7,7 @@
 //!               └ the same bytes each time: what broke off is written again up to there, and goes on
 //! ```
 
+mod erasing;
 mod form;
 mod lines;
 mod progress;
@@ -258,8 +259,14 @@ fn last_line(app: &App, begun: &Export, ending: &Ending, runtime: &Handle) -> Re
     Ok(answered(runtime.block_on(keeping))?.value)
 }
 
-/// A receipt as `GET /v1/receipts/{id}` answers it.
-pub fn line_json(stored: &StoredReceipt, receipt: Receipt) -> Result<Vec<u8>, StoreError> {
+/// A receipt as `GET /v1/receipts/{id}` answers it, with its path in a tree.
+pub fn line_json(
+    connection: &mut AnyConnection,
+    stored: &StoredReceipt,
+    tree: &mut Tree,
+) -> Result<Vec<u8>, StoreError> {
+    let receipt = tree.receipt(connection, stored)?;
+    let erasing = erasing::Erasing::of(connection, stored, tree)?;
     let documents = form::Documents::of(stored)?;
     let mut bytes = Vec::new();
     let line = Line {
@@ -268,6 +275,7 @@ pub fn line_json(stored: &StoredReceipt, receipt: Receipt) -> Result<Vec<u8>, St
         input: &documents.input,
         output: &documents.output,
         content: documents.content.as_ref(),
+        erased: erasing.as_ref().map(|erasing| Box::new(erasing.erased())),
     };
     line.write_json(&mut bytes);
     Ok(bytes)

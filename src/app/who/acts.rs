@@ -89,6 +89,8 @@ pub(super) fn says(stored: &StoredReceipt, names: &mut Names<'_>) -> Result<Stri
         Kind::AccessMinute => "was listed with a minute of calls".into(),
         Kind::LogGap => "could not record calls for a while".into(),
         Kind::LogRestore => "was restored from a backup".into(),
+        Kind::ContentErase => format!("had content erased: {}", said(&input, "reason")),
+        Kind::RetentionPut => format!("put version {} of the rules of retention live", number("version")),
         Kind::KeyRotate => {
             format!("put another {} key in the place of {}", said(&input, "purpose"), said(&input, "retired"))
         }

@@ -199,6 +199,8 @@ impl Gathering<'_> {
             | Kind::AccessMinute
             | Kind::LogGap
             | Kind::LogRestore
+            | Kind::ContentErase
+            | Kind::RetentionPut
             | Kind::KeyRotate
             | Kind::Export
             | Kind::TenantSetup => None,

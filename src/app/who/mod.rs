@@ -143,10 +143,9 @@ pub async fn file(app: &App, caller: Caller, id: ReceiptId) -> Result<Option<Vec
         let Some(mut tree) = Tree::now(connection, caller.tenant())? else { return Ok(None) };
         let mut lines = Vec::new();
         for stored in &case.chain {
-            let receipt = tree.receipt(connection, stored)?;
             let mut shown = StoredReceipt::clone(stored);
             shown.content = shown.content.filter(|_| reads(&caller, stored));
-            lines.extend(export::line_json(&shown, receipt)?);
+            lines.extend(export::line_json(connection, &shown, &mut tree)?);
             lines.push(b'\n');
         }
         Ok(Some(lines))

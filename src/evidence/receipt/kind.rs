@@ -77,6 +77,10 @@ kinds! {
     LogRestore "log.restore";
     /// An export was handed out; the last line of it.
     Export "export";
+    /// The content of a request was erased: of which receipts, and why.
+    ContentErase "content.erase";
+    /// What is erased at which age was set.
+    RetentionPut "retention.put";
     /// A key of the tenant was put in the place of another.
     KeyRotate "key.rotate";
     /// The tenant was set up.

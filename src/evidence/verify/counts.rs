@@ -15,6 +15,8 @@ pub(super) struct Counts {
     pub(super) uncovered: u64,
     /// Commitments without an opening.
     pub(super) closed: u64,
+    /// Lines that say when and why their content was erased.
+    pub(super) erased: u64,
     /// Tiles of logs.
     pub(super) tiles: u64,
     /// Consistency proofs.
@@ -41,6 +43,11 @@ impl Counts {
                 self.uncovered,
                 "of # answer only the receipt was checked: its other members are not the document it covers",
                 "of # answers only the receipt was checked: their other members are not the document it covers",
+            ),
+            counted(
+                self.erased,
+                "# line's content was erased, and carries the receipt that says when and why",
+                "# lines' content was erased, and they carry the receipts that say when and why",
             ),
             counted(
                 self.closed,

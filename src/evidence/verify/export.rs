@@ -154,6 +154,9 @@ impl OpenExport {
         if line.content.is_some() {
             return Err(Fault::new("content", "the manifest's line has none"));
         }
+        if line.erased.is_some() {
+            return Err(Fault::new("erased", "the manifest's line has none"));
+        }
         let stated =
             Manifest::from_json(line.output).map_err(|fault| Fault::shape(&fault.under("/output")))?;
         let found = self.tally.manifest(self.header.export, self.header_hash);

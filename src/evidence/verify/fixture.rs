@@ -219,6 +219,7 @@ impl TestLog {
             input: &record.input,
             output: &record.output,
             content: Some(&record.content),
+            erased: None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! must be of one history: no fork in a chain or a log, no two roots for one size. An export must be whole.
 
 mod counts;
+mod erased;
 mod export;
 mod history;
 mod log;

@@ -152,6 +152,8 @@ fn matter(receipt: &Receipt, documents: Documents<'_>) -> Matter {
         | Kind::AccessMinute
         | Kind::LogGap
         | Kind::LogRestore
+        | Kind::ContentErase
+        | Kind::RetentionPut
         | Kind::KeyRotate
         | Kind::Export
         | Kind::TenantSetup => Matter::Other,

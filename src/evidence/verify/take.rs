@@ -1,5 +1,6 @@
 //! One JSON value of a file: told apart by its members, read strictly, held against itself and against what was read.
 
+use super::erased;
 use super::export::{self, OpenExport, Place};
 use super::proof::Proof;
 use super::receipt::{Documents, check};
@@ -89,6 +90,7 @@ impl Verifier {
                     let detail = format!("a line of export {export}, whose header is missing");
                     return Err(Fault::new("export", detail).of(parsed.receipt.body.id));
                 }
+                self.erased(&parsed, true, file, line)?;
                 self.loose(&parsed.receipt, export::documents(&parsed), file, line)
             }
             (Shape::Answer, Reading::Nothing | Reading::Loose) => self.take_answer(value, file, line),
@@ -137,8 +139,20 @@ impl Verifier {
         let id = parsed.receipt.body.id;
         open.check_id(&parsed).map_err(|fault| fault.of(id))?;
         let kept = !self.is_alone;
+        self.erased(&parsed, kept, file, line)?;
         self.hold(&parsed.receipt, export::documents(&parsed), kept, file, line)?;
         open.line(&parsed, value).map_err(|fault| fault.of(id))
+    }
+
+    /// Checks what a line says of erased content, and the receipt that it says erased it.
+    fn erased(&mut self, parsed: &Line<'_>, kept: bool, file: &str, line: u64) -> Result<(), Fault> {
+        let Some(said) = &parsed.erased else { return Ok(()) };
+        erased::check(parsed, said).map_err(|fault| fault.of(parsed.receipt.body.id))?;
+        self.counts.erased += 1;
+        self.hold(&said.receipt, erased::documents(said), kept, file, line)?;
+        // It stands on this line, and is none of its own.
+        self.counts.receipts = self.counts.receipts.saturating_sub(1);
+        Ok(())
     }
 
     /// An answer of the service with the receipt in it. What the receipt repeats must agree; where the rest is

@@ -86,11 +86,28 @@ async function one(value, shape, inExport, options, history) {
   }
   const receipt = shape === 'receipt' ? value : value.get('receipt');
   const around = await surroundings(value, shape, inExport, receipt);
+  await checkErased(value, receipt, options, around.findings);
   const { findings: found, facts } = await check(receipt, around.documents, options);
   found.all.unshift(...around.findings.all);
   if (facts !== undefined) history.add(facts, found);
   const id = receipt instanceof Map ? receipt.get('id') : undefined;
   return { name: typeof id === 'string' ? id : 'a receipt', kind: receipt instanceof Map ? receipt.get('kind') : undefined, findings: found };
+}
+
+/** What a line says of erased content, against the receipt that stands beside it and says so. */
+async function checkErased(value, receipt, options, findings) {
+  if (!value.has('export') && !value.has('input')) return;
+  const said = value.get('erased');
+  if (said === undefined) return;
+  const of = (map, name) => (map instanceof Map ? map.get(name) : undefined);
+  const by = of(said, 'receipt');
+  const documents = { input: of(said, 'input'), output: of(said, 'output') };
+  const listed = of(documents.input, 'receipts');
+  const isOf = of(by, 'kind') === 'content.erase' && of(by, 'tenant') === of(receipt, 'tenant') && of(by, 'at') === of(said, 'at')
+    && of(documents.input, 'reason') === of(said, 'reason') && Array.isArray(listed) && listed.includes(of(receipt, 'id')) && !value.has('content');
+  const { findings: found } = await check(by, documents, options);
+  if (isOf && !found.fail) findings.holds('erased', 'the receipt beside it holds, and says when and why the content of this one was erased', of(said, 'reason'));
+  else findings.fails('erased', 'the receipt beside it does not hold, or does not say so of this one');
 }
 
 /** The documents that stand around a receipt, and what is wrong with them before they are looked into. */
@@ -99,7 +116,7 @@ async function surroundings(value, shape, inExport, receipt) {
   if (shape === 'receipt') return { documents: {}, findings };
   if (shape === 'line') {
     for (const name of value.keys()) {
-      if (!['export', 'receipt', 'input', 'output', 'content'].includes(name)) findings.fails(name, 'a line has no such member');
+      if (!['export', 'receipt', 'input', 'output', 'content', 'erased'].includes(name)) findings.fails(name, 'a line has no such member');
     }
     for (const name of ['receipt', 'input', 'output']) {
       if (!value.has(name)) findings.fails(name, 'it is missing');

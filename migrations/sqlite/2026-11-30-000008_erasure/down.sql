@@ -1,0 +1,3 @@
+DROP TABLE retention;
+DROP INDEX receipts_kept;
+ALTER TABLE receipts DROP COLUMN erased_by;
