@@ -92,7 +92,7 @@ impl World {
         // Read in parts, since one document may hold fewer clauses than are measured.
         let clauses: Vec<Value> = clauses.collect();
         let mut mandate = MandateDocument::read(&json!({"scopes": ["action:request"]})).unwrap();
-        for part in clauses.chunks(250) {
+        for part in clauses.chunks(100) {
             mandate.clauses.extend(CredentialClauses::read(&json!(part)).unwrap().0);
         }
         let ceilings: Vec<Value> = (0..20).map(ceiling).collect();

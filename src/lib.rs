@@ -42,7 +42,7 @@
 //! 6. [`actions`] – the verbs. Start with [`actions::evaluate`]. Two only read: [`actions::again`] decides a recorded
 //!    call again under the versions its receipt names, [`actions::preview`] puts a draft to the calls that were made.
 //! 7. [`app::examine`] looks a whole log over, [`app::replay`] decides it again; [`app::backup`], [`app::restore`] and
-//!    [`app::doctor`] rest on them.
+//!    [`app::doctor`] rest on them. [`app::who`] tells from any trace of a call who allowed it.
 //! 8. [`app`], [`http`], [`web`], [`notify`], [`cli`] – the service around them.
 //!
 //! # The path of one call

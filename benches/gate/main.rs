@@ -6,11 +6,13 @@
 #![expect(clippy::print_stdout, reason = "a benchmark reports on standard output")]
 #![expect(clippy::print_stderr, reason = "progress goes to standard error")]
 
+mod export;
 mod load;
 mod report;
 mod server;
 
 use clap::Parser;
+use export::Exported;
 use load::{Load, Stop, Target};
 use report::{Report, Round};
 use server::Server;
@@ -51,6 +53,9 @@ struct Options {
     /// Goes on until the gate has answered a million calls, and reports the memory then
     #[arg(long)]
     million: bool,
+    /// Measures an export of so many calls and its verification instead
+    #[arg(long, value_name = "CALLS")]
+    export: Option<u64>,
     /// Reports as JSON
     #[arg(long)]
     json: bool,
@@ -73,10 +78,22 @@ fn measure(options: &Options) -> Result<(), Failure> {
     if options.connections == 0 || options.tokens == 0 || options.rounds == 0 || options.seconds == 0 {
         return Err("connections, tokens, rounds and seconds are at least 1".into());
     }
-    let server = Server::start(&options.binary, options.data_dir.as_deref(), options.database.as_deref())?;
+    let mut server =
+        Server::start(&options.binary, options.data_dir.as_deref(), options.database.as_deref())?;
     eprintln!("making {} tokens at {}", options.tokens, server.address());
     let tokens = server.tokens(options.tokens)?;
     let load = Load::new(server.address(), &tokens, options.connections);
+    if let Some(calls) = options.export {
+        eprintln!("asking the gate {calls} times");
+        load.run(Target::Gate, Stop::Calls(calls))?;
+        let exported = Exported::measure(&mut server, &options.binary)?;
+        if options.json {
+            println!("{:#}", exported.to_json());
+        } else {
+            print!("{exported}");
+        }
+        return Ok(());
+    }
     for target in Target::BOTH {
         load.run(target, Stop::After(Duration::from_secs(1)))?;
     }

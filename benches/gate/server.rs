@@ -168,8 +168,31 @@ impl Server {
         Ok(TICK * ticks)
     }
 
-    /// Asks the server to end and waits until it has.
+    /// Where its data lies.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The tenant.
+    pub(crate) fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
+    /// Tells a command of the console where the data and the database are.
+    pub(crate) fn place(&self, command: &mut Command) {
+        command.arg("--data-dir").arg(&self.folder);
+        if let Some(database) = &self.database {
+            command.args(["--database", database]);
+        }
+    }
+
+    /// Asks the server to end, waits until it has, and leaves nothing behind.
     pub(crate) fn stop(mut self) -> Result<(), Failure> {
+        self.halt()
+    }
+
+    /// Asks the server to end and waits until it has; its data stays.
+    pub(crate) fn halt(&mut self) -> Result<(), Failure> {
         Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
         for _ in 0..LOOKS {
             if let Some(status) = self.child.try_wait()? {

@@ -116,6 +116,12 @@ pub fn derive(books: &mut Books<'_>, caller: &AgentCaller, terms: &Terms) -> Res
         let detail = format!("`{}` is more than the parent carries: `{carried}`", terms.scopes);
         return Err(Malformed::at("/scopes", detail).into());
     }
+    let asking = terms.clauses.iter().flat_map(|clauses| clauses.0.iter().enumerate());
+    if let Some((place, _)) = asking.clone().find(|(_, clause)| clause.approvals.is_some()) {
+        // Else an agent would say who decides on what it asks, and whose queue it stands in.
+        let detail = "only people say whose yes is asked for";
+        return Err(Malformed::at(&format!("/clauses/{place}/approvals"), detail).into());
+    }
     let parent = &standing.credential;
     if parent.depth >= DEEPEST {
         return Err(Error::Conflict(format!(

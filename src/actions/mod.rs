@@ -15,6 +15,7 @@ mod evaluated;
 pub mod export;
 mod judge;
 pub mod key;
+pub mod lookup;
 pub mod mandate;
 pub mod policy;
 pub mod preview;

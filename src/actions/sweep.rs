@@ -6,7 +6,7 @@ use crate::domain::{DecisionId, Duration, EffectId, Timestamp};
 use crate::evidence::receipt::Kind;
 use crate::storage::access::{self, Minute};
 use crate::storage::decision::{self, DecisionStatus, Turn};
-use crate::storage::{effect, idempotency, outbox, session};
+use crate::storage::{effect, export, idempotency, outbox, session};
 use serde_json::{Value, json};
 
 /// How long mail that was sent is kept: longer than anything it tells of waits, so that none is written twice.
@@ -104,5 +104,6 @@ pub fn tidy(books: &mut Books<'_>) -> Result<(), Error> {
     idempotency::delete_expired(connection, slug, now)?;
     session::delete_idle_since(connection, slug, now.minus(super::session::LONGEST))?;
     outbox::delete_sent_before(connection, slug, now.minus(SENT_MAIL_KEPT))?;
+    export::delete_unfinished_before(connection, slug, now.minus(super::export::RESUMED_FOR))?;
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! What happens by itself: decisions expire, effects become unknown, minutes are closed, mail leaves, witnesses are
-//! asked, and the write-ahead log is moved into the database.
+//! asked, lookups are written behind the log's end, and the write-ahead log is moved into the database.
 
 use super::mailer::Mailer;
-use super::{App, Settings, digest, witness};
+use super::{App, Settings, digest, lookup, witness};
 use crate::actions::{Error, sweep};
 use crate::committer::{Books, clock};
 use crate::domain::{Duration, TenantSlug, Timestamp};
@@ -29,7 +29,8 @@ pub struct Background(Vec<JoinHandle<()>>);
 impl Background {
     /// Starts what happens by itself.
     pub fn start(app: &Arc<App>, settings: &Settings) -> Result<Self, String> {
-        let mut tasks = vec![tokio::spawn(sweep_always(app.clone()))];
+        let mut tasks =
+            vec![tokio::spawn(sweep_always(app.clone())), tokio::spawn(lookup::write_always(app.clone()))];
         if let Some(transport) = &settings.mail {
             let mailer = Mailer::new(transport, &settings.mail_from)?;
             tasks.push(tokio::spawn(mailer.run(app.clone())));

@@ -1,6 +1,7 @@
 //! A copy of the database in one file, checked before it counts.
 
 use super::examine::{Examined, Fault, examine};
+use crate::committer::entropy;
 use crate::crypto::keyring::MasterKey;
 use crate::domain::TenantSlug;
 use crate::storage::tenant::Tenant;
@@ -64,7 +65,7 @@ pub fn take(
     if target.exists() && !replace {
         return Err(BackupError::Exists(target.to_owned()));
     }
-    let part = Part::create(beside(target, ".part"))?;
+    let part = Part::create(target, "part")?;
     backup::copy(from, &part.path)?;
     let held = look_over(&part.path, master, &BTreeMap::new(), advance)?;
     part.keep(target, replace)?;
@@ -98,6 +99,9 @@ pub fn look_over(
     if !backup::has_tables(&mut connection)? {
         return Err(BackupError::NotABackup(format!("`{shown}` holds no tables of Procura")));
     }
+    if let Some(first) = backup::foreign(&mut connection)?.first() {
+        return Err(BackupError::Damaged(first.what.clone()));
+    }
     let none = BTreeSet::new();
     let mut held = Vec::new();
     for tenant in storage::tenant::all(&mut connection)? {
@@ -114,6 +118,11 @@ pub fn look_over(
 fn does_not_hold(tenant: &TenantSlug, first: &Fault, found: u64) -> String {
     let more = if found > 1 { format!(", and {} more faults", found - 1) } else { String::new() };
     format!("the log of `{tenant}` does not hold: {first}{more}")
+}
+
+/// Where a log's checkpoint is written, beside a backup.
+pub fn checkpoint_file(target: &Path, tenant: &TenantSlug) -> PathBuf {
+    beside(target, &format!(".{tenant}.checkpoint"))
 }
 
 /// A path with something behind its name.
@@ -133,14 +142,14 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// An empty file; what an earlier attempt left is removed.
-    pub(super) fn create(path: PathBuf) -> Result<Self, BackupError> {
-        let part = Self { path };
-        part.remove();
-        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part.path);
+    /// An empty file beside another, under a name that nobody else has.
+    pub(super) fn create(beside_what: &Path, sort: &str) -> Result<Self, BackupError> {
+        let unique = hex::encode(entropy::bytes::<8>());
+        let path = beside(beside_what, &format!(".{sort}-{unique}"));
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         match made {
-            Ok(_) => Ok(part),
-            Err(error) => Err(BackupError::File { path: part.path.clone(), error }),
+            Ok(_) => Ok(Self { path }),
+            Err(error) => Err(BackupError::File { path, error }),
         }
     }
 

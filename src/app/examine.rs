@@ -1,5 +1,6 @@
 //! A whole log looked over: every receipt, link, leaf and tile against the head that was signed.
 
+use super::{authority, ends, record};
 use crate::crypto::keyring::{KeyName, KeyPurpose, MasterKey};
 use crate::crypto::{AuthKey, PublicKey};
 use crate::domain::{Chain, Hash, KeyId, ReceiptId, Timestamp};
@@ -29,6 +30,8 @@ pub struct Examined {
     pub checkpoint: String,
     /// How many chains the receipts are linked in.
     pub chains: u64,
+    /// How many rows give authority, each by a receipt.
+    pub rows: u64,
     /// The roots of the sizes that were asked for, as far as the log reaches.
     pub roots: BTreeMap<u64, Hash>,
     /// The first of what does not hold.
@@ -40,7 +43,7 @@ pub struct Examined {
 /// Something that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// What of the log: `receipts`, `chains`, `tree` or `head`.
+    /// What of the log.
     pub part: Part,
     /// The place in the log, where it is at one.
     pub place: Option<u64>,
@@ -61,6 +64,8 @@ pub enum Part {
     Tree,
     /// The head and its signature.
     Head,
+    /// The rows that decide now, against the receipts that put them there.
+    Authority,
 }
 
 impl std::fmt::Display for Fault {
@@ -150,6 +155,7 @@ pub fn examine(
         next = until;
     }
     walk.head(connection, &head, &log_keys(&keys, tenant))?;
+    walk.authority(connection)?;
     Ok(walk.end())
 }
 
@@ -183,6 +189,11 @@ impl Walk<'_> {
         }
         if body.id.log_index() != place {
             self.examined.fault(Part::Receipts, at, format!("its id is of index {}", body.id.log_index()));
+        }
+        if let Some(changed) = record::changed(connection, stored)? {
+            let record::Changed { field, expected, found } = changed;
+            let why = format!("{field} was changed: it is {found}, {expected} was recorded");
+            self.examined.fault(Part::Receipts, at, why);
         }
         if let Some(keys) = &self.auth {
             let why = match keys.get(&body.auth_key) {
@@ -289,12 +300,22 @@ impl Walk<'_> {
             let why = format!("it is of {}, the newest receipt is of another time", head.last_at);
             self.examined.fault(Part::Head, None, why);
         }
-        if storage::receipt::find(connection, &self.tenant.slug, head.size)?.is_some() {
-            // A log that is being written has moved its head too.
-            let now = head::find(connection, &self.tenant.slug)?;
-            if now.is_none_or(|now| now.size <= head.size) {
-                self.examined.fault(Part::Head, None, "a receipt lies beyond it".into());
-            }
+        // A log that is being written has moved its head too.
+        let extent = whole::extent(connection, &self.tenant.slug)?;
+        let now = head::find(connection, &self.tenant.slug)?.map_or(0, |now| now.size);
+        if let Some(why) = ends::beyond(extent, now) {
+            self.examined.fault(Part::Head, None, why);
+        }
+        Ok(())
+    }
+
+    /// Holds the rows that decide now against the receipts that put them there.
+    fn authority(&mut self, connection: &mut AnyConnection) -> Result<(), StoreError> {
+        let held = authority::look_over(connection, self.tenant)?;
+        self.examined.rows = held.rows;
+        for unlike in held.unlike {
+            let at = unlike.receipt.map(|(place, id, _)| (place, Some(id)));
+            self.examined.fault(Part::Authority, at, unlike.what);
         }
         Ok(())
     }
@@ -324,6 +345,7 @@ impl Examined {
         let most = match part {
             Part::Receipts | Part::Chains => MOST_NAMED,
             Part::Tree | Part::Head => MOST_NAMED.saturating_mul(2),
+            Part::Authority => MOST_NAMED.saturating_mul(3),
         };
         if self.faults.len() < most {
             let (place, receipt) = place.map_or((None, None), |(place, receipt)| (Some(place), receipt));

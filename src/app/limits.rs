@@ -33,6 +33,8 @@ const MOST_EXPORTS: usize = 2;
 const PREVIEWS: (usize, usize) = (1, 3);
 /// Explanations for one caller, and for all callers of a tenant, that are made at once.
 const EXPLANATIONS: (usize, usize) = (2, 8);
+/// Questions of who allowed what, at once: of one caller, of a tenant.
+const QUESTIONS: (usize, usize) = (2, 8);
 /// Looks into public logs that run at once: anyone may ask, and they share the reading connections with the gate.
 const MOST_LOOKS: usize = 4;
 /// How long such a look waits for its turn.
@@ -59,6 +61,8 @@ pub struct Limits {
     pub previews: Places,
     /// Places for explanations.
     pub explanations: Places,
+    /// Places for questions of who allowed what.
+    pub questions: Places,
     looks: Arc<Semaphore>,
 }
 
@@ -101,6 +105,7 @@ impl Default for Limits {
             exports: Arc::new(Semaphore::new(MOST_EXPORTS)),
             previews: Places::new(PREVIEWS.0, PREVIEWS.1),
             explanations: Places::new(EXPLANATIONS.0, EXPLANATIONS.1),
+            questions: Places::new(QUESTIONS.0, QUESTIONS.1),
             looks: Arc::new(Semaphore::new(MOST_LOOKS)),
         }
     }

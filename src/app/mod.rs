@@ -1,17 +1,21 @@
 //! The running service: what handlers share, who is calling, and what happens by itself.
 
 mod authenticate;
+mod authority;
 mod background;
 pub mod backup;
 mod digest;
 pub mod doctor;
+mod ends;
 pub mod examine;
 pub mod export;
 mod limits;
+mod lookup;
 mod mailer;
 mod places;
 pub mod preview;
 pub mod public_log;
+mod record;
 pub mod replay;
 pub mod restore;
 mod roots;
@@ -19,11 +23,13 @@ mod settings;
 pub mod shown;
 pub mod tree;
 mod verifiers;
+pub mod who;
 mod witness;
 
 pub use authenticate::{Caller, CallerError, Presenter};
 pub use background::Background;
 pub use limits::{Limits, TooMany};
+pub use lookup::LookupError;
 pub use places::{Place, Places};
 pub use roots::Roots;
 pub use settings::{DIGEST_AT, MailTransport, Settings, WITNESS_EVERY};
@@ -82,6 +88,8 @@ pub struct App {
     pub mail: MailSettings,
     /// What is known of tiles that are not full.
     pub roots: Arc<Roots>,
+    /// How far the exports are that are being written.
+    pub exports: export::Progress,
     /// Whose word on checkpoints is taken.
     pub witnesses: Arc<[VerifierKey]>,
     /// Whether pages are reached over TLS, so that cookies may insist on it.
@@ -98,12 +106,14 @@ pub struct App {
 impl App {
     /// Takes the data directory, brings the tables up to date and starts the committer.
     pub fn start(settings: &Settings) -> Result<Arc<Self>, StartError> {
-        let directory = DataDirectory::lock(&settings.data_dir).map_err(StartError::Other)?;
+        let directory =
+            DataDirectory::lock(&settings.data_dir, &settings.database).map_err(StartError::Other)?;
         let key_file = DataDirectory::master_key_file(&settings.data_dir);
         if !key_file.exists() {
             let shown = settings.data_dir.display();
             return Err(StartError::Other(format!(
-                "`{shown}` is not set up: run `procura setup --data-dir {shown} …` first"
+                "`{shown}` is not set up: there is no `master.key`. A new service is made by `procura setup --data-dir \
+                 {shown} …`; for one that was there, copy its `master.key` to `{shown}`"
             )));
         }
         let master = MasterKey::read(&key_file)?;
@@ -122,7 +132,9 @@ impl App {
         let verifiers = Verifiers::load(&mut *readers.get()?)?;
         if verifiers.is_empty() {
             committer.stop();
-            return Err(StartError::Other("no tenant is set up yet: run `procura setup` first".into()));
+            return Err(StartError::Other("no tenant is set up in this database: a new service is made by `procura setup`, one that was lost is brought \
+                 back by `procura restore FILE`"
+                    .into()));
         }
         Ok(Arc::new(Self {
             committer,
@@ -132,6 +144,7 @@ impl App {
             links: Links::below(&settings.base_url()),
             mail: MailSettings { enabled: settings.mail.is_some() },
             roots: Arc::default(),
+            exports: export::Progress::default(),
             witnesses: settings.witnesses.iter().map(|witness| witness.key.clone()).collect(),
             is_https: settings.base_url().starts_with("https://"),
             verifiers: RwLock::new(verifiers),

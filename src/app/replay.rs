@@ -1,8 +1,8 @@
 //! A whole log decided again: every recorded answer of the gate, from what its receipt names, over several threads.
 
+use super::{authority, ends, record};
 use crate::actions::again::{Again, NotAgain, Redecided, Undecidable};
 use crate::domain::{Outcome, ReceiptId, TenantSlug, Timestamp};
-use crate::evidence::commitment::check_content;
 use crate::evidence::receipt::Kind;
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::tenant::Tenant;
@@ -37,8 +37,9 @@ pub struct Replay {
     pub erased: u64,
     /// Calls that were answered under other rules than this program holds, by the version of those.
     pub other_rules: BTreeMap<String, u64>,
-    /// What does not come out as it was recorded, by place; the first of them.
-    pub findings: BTreeMap<u64, Finding>,
+    /// What does not come out as it was recorded, by place, and where several are at one by their number; the first
+    /// of them.
+    pub findings: BTreeMap<(u64, u64), Finding>,
     /// How many there are in all.
     pub found: u64,
 }
@@ -75,6 +76,10 @@ pub enum Difference {
     Missing,
     /// What stands there, or what it names, cannot be read, or is not there.
     Unreadable(String),
+    /// A row that decides now is not as its receipt says, or none put it there.
+    Authority(String),
+    /// What is said of where the log ends disagrees.
+    End(String),
 }
 
 /// An answer of the gate, as far as it is decided.
@@ -119,6 +124,7 @@ pub fn replay(
     for part in parts {
         whole.add(part?);
     }
+    whole.look_beside(&mut *readers.get()?, tenant)?;
     Ok(whole)
 }
 
@@ -167,7 +173,7 @@ impl Replay {
             }
             Err(error @ StoreError::Failed(_)) => return Err(error),
         };
-        if let Some(changed) = changed(tenant, place, &stored) {
+        if let Some(changed) = changed(connection, tenant, place, &stored)? {
             self.find(place, Some(&stored), changed);
             return Ok(());
         }
@@ -260,6 +266,20 @@ impl Replay {
         }
     }
 
+    /// What decides now, and where the log ends: whatever was decided by it would come out the same and be wrong.
+    fn look_beside(&mut self, connection: &mut AnyConnection, tenant: &Tenant) -> Result<(), StoreError> {
+        for unlike in authority::look_over(connection, tenant)?.unlike {
+            self.found = self.found.saturating_add(1);
+            let place = unlike.receipt.map_or(self.until, |(place, ..)| place);
+            let receipt = unlike.receipt.map(|(_, id, at)| (id, at));
+            self.keep(place, Finding { receipt, what: Difference::Authority(unlike.what) });
+        }
+        for why in ends::disagreements(connection, tenant)? {
+            self.find(self.until, None, Difference::End(why));
+        }
+        Ok(())
+    }
+
     fn find(&mut self, place: u64, stored: Option<&StoredReceipt>, what: Difference) {
         let receipt = stored.map(|stored| (stored.body.id, stored.body.at));
         self.found = self.found.saturating_add(1);
@@ -267,7 +287,9 @@ impl Replay {
     }
 
     fn keep(&mut self, place: u64, finding: Finding) {
-        self.findings.insert(place, finding);
+        let there = self.findings.range((place, 0)..=(place, u64::MAX)).next_back();
+        let number = there.map_or(0, |((_, number), _)| number.saturating_add(1));
+        self.findings.insert((place, number), finding);
         if self.findings.len() > MOST_NAMED {
             self.findings.pop_last();
         }
@@ -283,16 +305,21 @@ impl Replay {
             let all = self.other_rules.entry(version).or_default();
             *all = all.saturating_add(count);
         }
-        for (place, finding) in other.findings {
+        for ((place, _), finding) in other.findings {
             self.keep(place, finding);
         }
     }
 }
 
 /// What of a record its own hashes do not cover: deciding on it would say nothing about the call that was made.
-fn changed(tenant: &Tenant, place: u64, stored: &StoredReceipt) -> Option<Difference> {
+fn changed(
+    connection: &mut AnyConnection,
+    tenant: &Tenant,
+    place: u64,
+    stored: &StoredReceipt,
+) -> Result<Option<Difference>, StoreError> {
     let changed = |field: &str, expected: String, found: String| {
-        Some(Difference::Changed { field: field.to_owned(), expected, found })
+        Ok(Some(Difference::Changed { field: field.to_owned(), expected, found }))
     };
     let hash = stored.body.hash();
     if hash != stored.hash {
@@ -305,14 +332,12 @@ fn changed(tenant: &Tenant, place: u64, stored: &StoredReceipt) -> Option<Differ
             stored.body.id.to_string(),
         );
     }
-    let content = stored.content.as_deref()?;
-    let read = |text: &str| serde_json::from_str::<Value>(text).ok();
-    let (input, output, content) = (read(&stored.input), read(&stored.output), read(content));
-    let Some(content) = content else {
-        return changed("content", "an object of openings".into(), "no JSON".into());
-    };
-    let mismatch = check_content(input.as_ref(), output.as_ref(), Some(&content)).err()?;
-    changed(&format!("content {}", mismatch.pointer), mismatch.expected, mismatch.found)
+    let beside = record::changed(connection, stored)?;
+    Ok(beside.map(|record::Changed { field, expected, found }| Difference::Changed {
+        field,
+        expected,
+        found,
+    }))
 }
 
 fn other_answer(stored: &StoredReceipt, again: Redecided) -> Difference {

@@ -1,15 +1,17 @@
 //! A backup put in the place of the database: held against every head that is known of its logs, recorded in them, and
 //! only then given the name. What was there is kept.
 
+mod known;
+
 use super::backup::{BackupError, COMPANIONS, Held, Part, beside, look_over, sync_folder};
-use super::examine::{examine, log_keys};
+use super::examine::examine;
 use super::tree::Tree;
 use crate::actions::restore::{Restoration, record};
 use crate::committer::{self, Committer, clock};
 use crate::crypto::keyring::{KeyringError, MasterKey};
 use crate::domain::{Hash, TenantSlug, Timestamp};
-use crate::evidence::note::{open_checkpoint, parse_checkpoint};
 use crate::storage::{self, AnyConnection, DataDirectory, Database, StoreError, backup, whole};
+use known::{DATABASE, Here, Known, known_elsewhere, known_here};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -63,6 +65,22 @@ pub struct Lost {
     pub logs: Vec<Loss>,
     /// Why the database that is there cannot say how far its logs went, where it cannot.
     pub unreadable: Option<String>,
+    /// Logs of which nobody knows how far they went, and why.
+    pub unknown: Vec<(TenantSlug, String)>,
+}
+
+impl Lost {
+    /// Whether nothing is, as far as anybody knows.
+    pub fn is_nothing(&self) -> bool {
+        self.logs.is_empty() && self.unreadable.is_none() && self.unknown.is_empty()
+    }
+
+    /// Whether a tenant's log may be among it.
+    fn concerns(&self, tenant: &TenantSlug) -> bool {
+        self.unreadable.is_some()
+            || self.logs.iter().any(|loss| loss.tenant == *tenant)
+            || self.unknown.iter().any(|(unknown, _)| unknown == tenant)
+    }
 }
 
 /// What the backup does not hold of one log.
@@ -108,15 +126,8 @@ pub struct Restored {
     pub lost: Lost,
     /// Where what was there is kept.
     pub kept: Option<String>,
-}
-
-/// A head that is known of a log.
-struct Known {
-    tenant: TenantSlug,
-    size: u64,
-    root: Hash,
-    from: String,
-    sort: &'static str,
+    /// Whether anything may have been done after the backup: sessions were ended then, unused approvals taken back.
+    pub is_lossy: bool,
 }
 
 /// Restores, or says why not.
@@ -124,12 +135,15 @@ struct Known {
 /// # Errors
 /// Nothing was changed then.
 pub fn restore(plan: &Plan, advance: &dyn Fn(u64)) -> Result<Restored, RestoreError> {
-    let _directory = DataDirectory::lock(&plan.data_dir).map_err(RestoreError::Other)?;
+    let _directory = DataDirectory::lock(&plan.data_dir, &plan.database).map_err(RestoreError::Other)?;
     let master = MasterKey::read(&DataDirectory::master_key_file(&plan.data_dir))?;
     let part = working_copy(plan)?;
     let mut lost = Lost::default();
     let mut known = match known_here(&plan.database)? {
-        Here::Heads(heads) => heads,
+        Here::Heads { heads, doubtful } => {
+            lost.unknown = doubtful;
+            heads
+        }
         Here::Unreadable(why) => {
             lost.unreadable = Some(why);
             Vec::new()
@@ -147,11 +161,13 @@ pub fn restore(plan: &Plan, advance: &dyn Fn(u64)) -> Result<Restored, RestoreEr
     for head in &known {
         lost.logs.extend(compare(plan, head, &held)?);
     }
-    let is_lossy = !lost.logs.is_empty() || lost.unreadable.is_some();
-    if is_lossy && plan.accept_loss.is_none() {
+    if lost.unreadable.is_none() {
+        lost.unknown.extend(unknown_ends(plan, &held, &known, &lost));
+    }
+    if !lost.is_nothing() && plan.accept_loss.is_none() {
         return Err(RestoreError::Loss(lost));
     }
-    write_down(plan, &part, &master, &held, &known, &lost)?;
+    let is_lossy = write_down(plan, &part, &master, &held, &known, &lost)?;
     backup::settle(&part.path)?;
     let logs = heads_of(&part.path)?;
     let kept = put_in_place(plan, part, &logs)?;
@@ -159,7 +175,19 @@ pub fn restore(plan: &Plan, advance: &dyn Fn(u64)) -> Result<Restored, RestoreEr
         logs: logs.into_iter().map(|(slug, size, root, _)| (slug, size, root)).collect(),
         lost,
         kept,
+        is_lossy,
     })
+}
+
+/// Logs of the backup of which neither the database that is there nor a checkpoint says how far they went.
+fn unknown_ends(plan: &Plan, held: &[Held], known: &[Known], lost: &Lost) -> Vec<(TenantSlug, String)> {
+    let slugs = held.iter().map(|held| &held.tenant.slug);
+    let unknown = slugs.filter(|slug| {
+        let is_named = lost.unknown.iter().any(|(tenant, _)| tenant == *slug);
+        !is_named && known.iter().all(|known| known.tenant != **slug)
+    });
+    let why = || format!("{} does not hold it", plan.database);
+    unknown.map(|slug| (slug.clone(), why())).collect()
 }
 
 /// The backup as a file that may be written, beside where it will stand, with the tables of this version.
@@ -170,7 +198,7 @@ fn working_copy(plan: &Plan) -> Result<Part, RestoreError> {
     };
     let unread = |error| BackupError::File { path: plan.file.clone(), error };
     let mut from = File::open(&plan.file).map_err(unread)?;
-    let part = Part::create(beside(&target, ".restoring"))?;
+    let part = Part::create(&target, "restoring")?;
     let copied =
         OpenOptions::new().write(true).open(&part.path).and_then(|mut to| io::copy(&mut from, &mut to));
     copied.map_err(|error| BackupError::File { path: part.path.clone(), error })?;
@@ -191,6 +219,9 @@ fn working_copy(plan: &Plan) -> Result<Part, RestoreError> {
             return Err(BackupError::NotABackup(format!("`{shown}` is no backup of Procura")).into());
         }
     }
+    if let Some(first) = backup::acting_in(&part.path)?.first() {
+        return Err(BackupError::Damaged(first.what.clone()).into());
+    }
     let file = Database::Sqlite(part.path.clone());
     storage::migrate(&mut file.open_writer()?)?;
     backup::settle(&part.path)?;
@@ -201,85 +232,6 @@ fn working_copy(plan: &Plan) -> Result<Part, RestoreError> {
 fn tables_of(file: &Path) -> Result<Option<String>, StoreError> {
     let mut connection = backup::open_file(file)?;
     Ok(storage::differs(&mut connection)?.unknown.into_iter().next())
-}
-
-/// What the database that is there says of its logs.
-enum Here {
-    Heads(Vec<Known>),
-    Unreadable(String),
-}
-
-fn known_here(database: &Database) -> Result<Here, RestoreError> {
-    if let Database::Sqlite(file) = database {
-        // An empty file is what a setup that never went on leaves.
-        if !fs::metadata(file).is_ok_and(|about| about.len() > 0) {
-            return Ok(Here::Heads(Vec::new()));
-        }
-    }
-    // One connection and no pool of them, which would count as others.
-    let opened = database.open_writer().and_then(|mut connection| {
-        let others = backup::others_connected(&mut connection)?;
-        let heads = heads(&mut connection, database)?;
-        Ok((others, heads))
-    });
-    match opened {
-        Ok((others, _)) if !others.is_empty() => Err(RestoreError::Other(format!(
-            "{database} is in use by another procura: {}: stop every node first",
-            others.join(", ")
-        ))),
-        Ok((_, heads)) => Ok(Here::Heads(heads)),
-        // A server that cannot be reached cannot be restored to either.
-        Err(error) => match database {
-            Database::Sqlite(_) => Ok(Here::Unreadable(error.to_string())),
-            Database::Postgres(_) => Err(error.into()),
-        },
-    }
-}
-
-fn heads(connection: &mut AnyConnection, database: &Database) -> Result<Vec<Known>, StoreError> {
-    if !backup::has_tables(connection)? {
-        return Ok(Vec::new());
-    }
-    let mut heads = Vec::new();
-    for tenant in storage::tenant::all(connection)? {
-        let Some(tree) = Tree::now(connection, &tenant.slug)? else { continue };
-        heads.push(Known {
-            tenant: tenant.slug,
-            size: tree.size(),
-            root: tree.root(),
-            from: format!("{database}"),
-            sort: "database",
-        });
-    }
-    Ok(heads)
-}
-
-/// The checkpoints that were given, each opened with a key of its log.
-fn known_elsewhere(plan: &Plan, part: &Path) -> Result<Vec<Known>, RestoreError> {
-    let mut connection = backup::open_file(part)?;
-    let tenants = storage::tenant::all(&mut connection)?;
-    let mut known = Vec::new();
-    for (name, text) in &plan.checkpoints {
-        let unfit = |why: String| RestoreError::Unfit(format!("`--checkpoint`: `{name}` {why}"));
-        let body = text.split_inclusive("\n\n").next().unwrap_or_default();
-        let stated = parse_checkpoint(body.strip_suffix('\n').unwrap_or(body))
-            .map_err(|error| unfit(format!("is no checkpoint: {error}")))?;
-        let tenant = tenants.iter().find(|tenant| tenant.origin == stated.origin).ok_or_else(|| {
-            unfit(format!("is of the log `{}`, which the backup does not hold", stated.origin))
-        })?;
-        let keys = log_keys(&storage::key::of_tenant(&mut connection, &tenant.slug)?, tenant);
-        let opened = keys.iter().find_map(|key| open_checkpoint(text, key).ok()).ok_or_else(|| {
-            unfit(format!("is signed by no key that the backup holds of the log of `{}`", tenant.slug))
-        })?;
-        known.push(Known {
-            tenant: tenant.slug.clone(),
-            size: opened.size,
-            root: opened.root,
-            from: format!("`{name}`"),
-            sort: "checkpoint",
-        });
-    }
-    Ok(known)
 }
 
 /// What the backup lacks of a head that is known.
@@ -297,7 +249,7 @@ fn compare(plan: &Plan, known: &Known, held: &[Held]) -> Result<Option<Loss>, Re
     }
     let size = held.log.size;
     let mut acts = BTreeMap::new();
-    if known.sort == "database" {
+    if known.sort == DATABASE {
         // The log that is there says what would be lost, and whether the backup is of this log at all.
         let readers = plan.database.open_readers()?;
         let mut connection = readers.get()?;
@@ -311,7 +263,8 @@ fn compare(plan: &Plan, known: &Known, held: &[Held]) -> Result<Option<Loss>, Re
     Ok(loss(How::Behind { size, acts }))
 }
 
-/// Records the restoration as the next leaf of every log in the copy.
+/// Records the restoration as the next leaf of every log in the copy; whether any of them may have lost something. That
+/// none did is known where the database that was there ended as the backup does.
 fn write_down(
     plan: &Plan,
     part: &Part,
@@ -319,24 +272,25 @@ fn write_down(
     held: &[Held],
     known: &[Known],
     lost: &Lost,
-) -> Result<(), RestoreError> {
+) -> Result<bool, RestoreError> {
     let other = |error: &dyn std::fmt::Display| RestoreError::Other(error.to_string());
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(|error| other(&error))?;
     // The note of an outage stays for the server's next start: this copy may yet be thrown away.
-    let outage = Part::create(beside(&part.path, ".outage"))?;
+    let outage = Part::create(&part.path, "outage")?;
     let committer = Committer::start(committer::Settings {
         database: Database::Sqlite(part.path.clone()),
         master: master.clone(),
         outage_file: outage.path.clone(),
     })?;
     let by = user_of(&part.path);
-    let written: Result<Vec<()>, RestoreError> = held
+    let written: Result<Vec<bool>, RestoreError> = held
         .iter()
         .map(|held| {
             let slug = held.tenant.slug.clone();
             let of_log = known.iter().filter(|known| known.tenant == slug);
-            let is_lossy = lost.unreadable.is_some() || lost.logs.iter().any(|loss| loss.tenant == slug);
+            let ended_so = |known: &Known| known.sort == DATABASE && known.size == held.log.size;
+            let is_lossy = lost.concerns(&slug) || !of_log.clone().any(ended_so);
             let restoration = Restoration {
                 size: held.log.size,
                 root: held.log.root.unwrap_or(crate::domain::Chain::START),
@@ -348,7 +302,7 @@ fn write_down(
             };
             let acted = runtime.block_on(committer.act(slug.clone(), |books| record(books, restoration)));
             match acted {
-                Ok(Ok(_)) => Ok(()),
+                Ok(Ok(_)) => Ok(is_lossy),
                 Ok(Err(error)) => {
                     Err(RestoreError::Other(format!("`{slug}`: it was not recorded: {error:?}")))
                 }
@@ -357,7 +311,7 @@ fn write_down(
         })
         .collect();
     committer.stop();
-    written.map(drop)
+    written.map(|logs| logs.contains(&true))
 }
 
 /// Who owns what this process makes, by name where the system tells it.

@@ -4,6 +4,7 @@ use super::Roots;
 use crate::crypto::PublicKey;
 use crate::crypto::keyring::KeyPurpose;
 use crate::domain::{Hash, TenantSlug};
+use crate::evidence::export::Header;
 use crate::evidence::merkle;
 use crate::evidence::note::{VerifierKey, open_checkpoint};
 use crate::evidence::receipt::{self, Inclusion, Receipt};
@@ -26,8 +27,11 @@ pub fn log_keys(
         .collect())
 }
 
-/// How many tiles one view keeps at hand.
-const MOST_TILES: usize = 4096;
+/// How many tiles one view keeps at hand, 16 KiB each at most.
+const MOST_TILES: usize = 512;
+
+/// A tile's hashes, and what they come to in pairs, level above level, as far as pairs are complete.
+type Levels = Vec<Vec<Hash>>;
 
 /// A tenant's tree at one checkpoint; gives the path of any receipt in it.
 #[derive(Debug)]
@@ -38,7 +42,7 @@ pub struct Tree {
     root: Hash,
     checkpoint: Arc<str>,
     key: Arc<str>,
-    tiles: HashMap<(u32, u64), Arc<Vec<Hash>>>,
+    tiles: HashMap<(u32, u64), Arc<Levels>>,
     roots: Arc<Roots>,
 }
 
@@ -64,6 +68,20 @@ impl Tree {
             tiles: HashMap::new(),
             roots: Arc::default(),
         }))
+    }
+
+    /// The tree as it was when an export of it began.
+    pub fn of(header: &Header) -> Self {
+        Self {
+            tenant: header.tenant.clone(),
+            origin: header.origin.to_string(),
+            size: header.size,
+            root: header.root,
+            checkpoint: header.checkpoint.clone(),
+            key: header.key.clone(),
+            tiles: HashMap::new(),
+            roots: Arc::default(),
+        }
     }
 
     /// The same, with what others found out about tiles that are not full.
@@ -144,26 +162,24 @@ impl Tree {
     /// The hash of a complete subtree of 2^level leaves.
     fn node(&mut self, connection: &mut AnyConnection, level: u32, index: u64) -> Result<Hash, StoreError> {
         let (tile_level, inside) = (level / 8, level % 8);
-        let width = 1u64 << inside;
-        let first = index.saturating_mul(width);
-        let (tile, offset) = (first / tile::WIDTH, first % tile::WIDTH);
-        let hashes = self.tile(connection, tile_level, tile)?;
-        let range = usize::try_from(offset).ok().zip(usize::try_from(offset + width).ok());
-        let nodes = range.and_then(|(from, until)| hashes.get(from..until));
-        let nodes = nodes.ok_or_else(|| StoreError::Corrupt {
+        let width = tile::WIDTH >> inside;
+        let (tile, offset) = (index / width, index % width);
+        let levels = self.tile(connection, tile_level, tile)?;
+        let row = usize::try_from(inside).ok().and_then(|inside| levels.get(inside));
+        let node = row.zip(usize::try_from(offset).ok()).and_then(|(row, offset)| row.get(offset));
+        node.copied().ok_or_else(|| StoreError::Corrupt {
             place: "tiles",
-            detail: format!("tile {tile_level}/{tile} has {} hashes", hashes.len()),
-        })?;
-        Ok(merkle::complete_root(nodes))
+            detail: format!("tile {tile_level}/{tile} has {} hashes", levels.first().map_or(0, Vec::len)),
+        })
     }
 
-    /// A tile's hashes: read when full, computed from what lies below it at the right edge.
+    /// A tile, read when full, computed from what lies below it at the right edge.
     fn tile(
         &mut self,
         connection: &mut AnyConnection,
         level: u32,
         number: u64,
-    ) -> Result<Arc<Vec<Hash>>, StoreError> {
+    ) -> Result<Arc<Levels>, StoreError> {
         if let Some(tile) = self.tiles.get(&(level, number)) {
             return Ok(tile.clone());
         }
@@ -174,9 +190,9 @@ impl Tree {
         if self.tiles.len() >= MOST_TILES {
             self.tiles.clear();
         }
-        let hashes = Arc::new(hashes);
-        self.tiles.insert((level, number), hashes.clone());
-        Ok(hashes)
+        let levels = Arc::new(merkle::levels(hashes));
+        self.tiles.insert((level, number), levels.clone());
+        Ok(levels)
     }
 
     fn right_edge(

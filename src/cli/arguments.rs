@@ -173,10 +173,19 @@ pub(super) struct Serve {
 pub(super) struct Export {
     #[command(flatten)]
     pub(super) place: Place,
-    /// Whose calls
+    /// The calls of one credential
     #[arg(long, value_name = "CRD")]
     pub(super) credential: Option<String>,
-    /// csv, or jsonl, which verifies offline
+    /// What concerns one agent
+    #[arg(long, value_name = "AGT")]
+    pub(super) agent: Option<String>,
+    /// What concerns one person, or was done by them
+    #[arg(long, value_name = "PRN")]
+    pub(super) principal: Option<String>,
+    /// The whole log of a tenant
+    #[arg(long, value_name = "SLUG")]
+    pub(super) tenant: Option<String>,
+    /// jsonl, which verifies offline, or csv
     #[arg(long, value_name = "FORMAT")]
     pub(super) format: Option<String>,
     /// Calls at or after this time
@@ -188,6 +197,10 @@ pub(super) struct Export {
     /// The file to write
     #[arg(long, value_name = "FILE")]
     pub(super) out: Option<String>,
+    /// Goes on with a file that broke off, in place of all other options
+    #[arg(long, value_name = "FILE",
+          conflicts_with_all = ["credential", "agent", "principal", "tenant", "format", "from", "until", "out"])]
+    pub(super) resume: Option<String>,
 }
 
 #[derive(Debug, Args)]

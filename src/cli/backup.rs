@@ -5,9 +5,9 @@ use super::config::Sources;
 use super::output::{self, Failure, Form};
 use super::place::Place;
 use super::progress::Progress;
-use crate::app::backup::{BackupError, Held, take};
+use crate::app::backup::{BackupError, Held, checkpoint_file, take};
 use crate::crypto::keyring::MasterKey;
-use crate::domain::Hash;
+use crate::domain::{Hash, TenantSlug};
 use crate::storage::{self, DataDirectory, Database, StoreError};
 use serde_json::{Value, json};
 use std::fs::{self, OpenOptions};
@@ -28,12 +28,17 @@ pub(super) fn run(sources: &Sources, options: &arguments::Backup, form: Form) ->
         file => PathBuf::from(file),
     };
     let force = sources.switch("force", options.force)?;
-    let all = receipts(&database).map_err(|error| Failure::failed(format!("{database}: {error}")))?;
+    let sizes = receipts(&database).map_err(|error| Failure::failed(format!("{database}: {error}")))?;
+    let checkpoints = sizes.iter().map(|(tenant, _)| checkpoint_file(&target, tenant));
+    if let Some(there) = checkpoints.into_iter().find(|file| !force && file.exists()) {
+        return Err(failure(BackupError::Exists(there)));
+    }
+    let all = sizes.iter().fold(0_u64, |all, (_, size)| all.saturating_add(*size));
     let progress = Progress::of_items(all, "receipts looked over");
     let held = take(&database, master.as_ref(), &target, force, &|count| progress.count(count));
     drop(progress);
     let held = held.map_err(failure)?;
-    let checkpoints = write_checkpoints(&target, &held)?;
+    let checkpoints = write_checkpoints(&target, &held, force)?;
     let bytes = fs::metadata(&target).map_or(0, |about| about.len());
     let key_file = key_file.unwrap_or_else(|| PathBuf::from("master.key"));
     if form == Form::Json {
@@ -86,27 +91,27 @@ fn key_file(sources: &Sources, place: &arguments::Place) -> Result<Option<PathBu
     Ok(directory.map(|directory| DataDirectory::master_key_file(&directory)))
 }
 
-fn receipts(database: &Database) -> Result<u64, StoreError> {
+/// How many receipts each tenant's log has.
+fn receipts(database: &Database) -> Result<Vec<(TenantSlug, u64)>, StoreError> {
     let readers = database.open_readers()?;
     let mut connection = readers.get()?;
-    let mut all = 0_u64;
+    let mut sizes = Vec::new();
     for tenant in storage::tenant::all(&mut connection)? {
         let head = storage::head::find(&mut connection, &tenant.slug)?;
-        all = all.saturating_add(head.map_or(0, |head| head.size));
+        sizes.push((tenant.slug, head.map_or(0, |head| head.size)));
     }
-    Ok(all)
+    Ok(sizes)
 }
 
 /// Writes each log's checkpoint beside the backup, as `procura restore --checkpoint` and `verify --checkpoint` take it.
-fn write_checkpoints(target: &Path, held: &[Held]) -> Result<Vec<PathBuf>, Failure> {
+fn write_checkpoints(target: &Path, held: &[Held], replace: bool) -> Result<Vec<PathBuf>, Failure> {
     held.iter()
         .map(|held| {
-            let mut name = target.as_os_str().to_owned();
-            name.push(format!(".{}.checkpoint", held.tenant.slug));
-            let path = PathBuf::from(name);
+            let path = checkpoint_file(target, &held.tenant.slug);
             let write = || -> io::Result<()> {
-                let mut file =
-                    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+                let mut options = OpenOptions::new();
+                options.write(true).create(replace).truncate(replace).create_new(!replace).mode(0o600);
+                let mut file = options.open(&path)?;
                 file.write_all(held.log.checkpoint.as_bytes())?;
                 file.sync_all()
             };

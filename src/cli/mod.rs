@@ -24,6 +24,7 @@ mod place;
 mod progress;
 mod replay;
 mod restore;
+mod resume;
 mod rotate;
 mod serve;
 mod setup;

@@ -52,7 +52,8 @@ impl Place {
         };
         match &database {
             Database::Sqlite(file) if !file.is_file() => Err(Failure::failed(format!(
-                "there is no database `{}`: `procura setup` makes one",
+                "there is no database `{}`: a new one is made by `procura setup`, one that was lost is brought back by \
+                 `procura restore FILE`",
                 file.display()
             ))),
             Database::Sqlite(_) | Database::Postgres(_) => Ok(database),

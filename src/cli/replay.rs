@@ -93,7 +93,7 @@ fn tell(replays: &[(TenantSlug, Replay)], found: u64) -> Result<(), Failure> {
     }
     let mut named = 0_u64;
     for (tenant, replay) in replays {
-        for (place, finding) in &replay.findings {
+        for ((place, _), finding) in &replay.findings {
             named = named.saturating_add(1);
             diagnose(&format!("{tenant}, index {place}: {}", sentence(finding)));
         }
@@ -115,7 +115,9 @@ fn sentence(finding: &Finding) -> String {
             format!("{whose}the record was changed: {field} (expected {expected}, found {found})")
         }
         Difference::Missing => "there is no receipt".to_owned(),
-        Difference::Unreadable(why) => format!("{whose}{why}"),
+        Difference::Unreadable(why) | Difference::Authority(why) | Difference::End(why) => {
+            format!("{whose}{why}")
+        }
     }
 }
 
@@ -123,7 +125,7 @@ fn as_json(tenant: &TenantSlug, replay: &Replay) -> Value {
     let findings: Vec<Value> = replay
         .findings
         .iter()
-        .map(|(place, finding)| {
+        .map(|((place, _), finding)| {
             let receipt = finding.receipt.map(|(id, _)| id);
             let at: Option<Timestamp> = finding.receipt.map(|(_, at)| at);
             let mut said = json!({"log_index": place, "receipt": receipt, "at": at});
@@ -136,6 +138,8 @@ fn as_json(tenant: &TenantSlug, replay: &Replay) -> Value {
                 }
                 Difference::Missing => ("missing", json!({})),
                 Difference::Unreadable(why) => ("unreadable", json!({"detail": why})),
+                Difference::Authority(why) => ("authority", json!({"detail": why})),
+                Difference::End(why) => ("end", json!({"detail": why})),
             };
             if let (Some(said), Value::Object(more)) = (said.as_object_mut(), more) {
                 said.insert("what".into(), json!(what));

@@ -96,15 +96,14 @@ fn refuse(form: Form, plan: &Plan, lost: &Lost) -> Result<(), Failure> {
 }
 
 fn tell(form: Form, plan: &Plan, restored: &Restored) -> Result<(), Failure> {
-    let Restored { logs, lost, kept } = restored;
-    let is_lossy = !lost.logs.is_empty() || lost.unreadable.is_some();
+    let Restored { logs, lost, kept, is_lossy } = restored;
     if form == Form::Json {
         let tenants: Vec<Value> = logs
             .iter()
             .map(|(tenant, size, root)| json!({"tenant": tenant, "size": size, "root": root}))
             .collect();
         return output::json(
-            &json!({"restored": true, "tenants": tenants, "kept": kept, "lost": as_json(lost)}),
+            &json!({"restored": true, "tenants": tenants, "kept": kept, "lost": as_json(lost), "lossy": is_lossy}),
         );
     }
     output::line(format!("{} restored to {}", plan.file.display(), plan.database))?;
@@ -117,13 +116,13 @@ fn tell(form: Form, plan: &Plan, restored: &Restored) -> Result<(), Failure> {
     if let Some(kept) = kept {
         output::line(format!("what was there is kept as {kept}"))?;
     }
-    if is_lossy {
+    if *is_lossy {
         for sentence in sentences(lost) {
             output::line(format!("accepted: {sentence}"))?;
         }
         output::line(
-            "everybody signs in again, and approvals that looked unused were taken back. What was narrowed or revoked \
-             after the backup is as wide and as live again as before: go through it. Whoever holds a checkpoint from after \
+            "everybody signs in again, and approvals that looked unused were taken back: nobody knows what was done after \
+             the backup. What was narrowed or revoked since is as wide and as live again as before: go through it. Whoever holds a checkpoint from after \
              the backup will find that this log contradicts it.",
         )?;
     }
@@ -134,7 +133,13 @@ fn sentences(lost: &Lost) -> Vec<String> {
     let unreadable = lost.unreadable.as_ref().map(|why| {
         format!("the database that is there cannot be read, so nobody knows how far its logs went: {why}")
     });
-    unreadable.into_iter().chain(lost.logs.iter().map(sentence)).collect()
+    let unknown = lost.unknown.iter().map(|(tenant, why)| {
+        format!(
+            "nobody knows how far the log of `{tenant}` went: {why}: give the newest checkpoint that anybody has, with \
+             `--checkpoint`"
+        )
+    });
+    unreadable.into_iter().chain(unknown).chain(lost.logs.iter().map(sentence)).collect()
 }
 
 fn sentence(loss: &Loss) -> String {
@@ -170,5 +175,7 @@ fn as_json(lost: &Lost) -> Value {
                 "from": loss.from, "held": held, "acts": acts})
         })
         .collect();
-    json!({"logs": logs, "unreadable": lost.unreadable})
+    let unknown: Vec<Value> =
+        lost.unknown.iter().map(|(tenant, why)| json!({"tenant": tenant, "why": why})).collect();
+    json!({"logs": logs, "unreadable": lost.unreadable, "unknown": unknown})
 }

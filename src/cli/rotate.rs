@@ -16,7 +16,7 @@ pub(super) fn run(sources: &Sources, options: &arguments::KeysRotate, form: Form
     let place = Place::existing(sources, &options.place)?;
     let tenant: TenantSlug = sources.required("tenant", options.tenant.as_deref(), str::parse)?;
     let which: Rotating = sources.required("purpose", options.purpose.as_deref(), str::parse)?;
-    let _directory = DataDirectory::lock(&place.data_dir).map_err(|why| {
+    let _directory = DataDirectory::lock(&place.data_dir, &place.database).map_err(|why| {
         Failure::failed(why).with("stop the server: it would go on with the key it has read")
     })?;
     let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());

@@ -74,7 +74,7 @@ pub(super) fn make(place: &Place, plan: &Plan) -> Result<Made, Failure> {
     let phc = password::hash(&plan.password, &entropy::bytes())
         .map_err(|error| Failure::failed(error.to_string()))?;
     make_directory(&place.data_dir)?;
-    let directory = DataDirectory::lock(&place.data_dir).map_err(Failure::failed)?;
+    let directory = DataDirectory::lock(&place.data_dir, &place.database).map_err(Failure::failed)?;
     let store = |error: storage::StoreError| Failure::failed(error.to_string());
     if let Database::Sqlite(file) = &place.database {
         make_private(file)?;
@@ -338,7 +338,7 @@ mod tests {
     fn a_directory_in_use_is_named() {
         let folder = Folder::new();
         make(&folder.place(), &plan("harbour")).unwrap();
-        let _held = DataDirectory::lock(&folder.0).unwrap();
+        let _held = DataDirectory::lock(&folder.0, &folder.place().database).unwrap();
         let failure = make(&folder.place(), &plan("quay")).unwrap_err();
         assert_eq!(failure.status(), 1);
         assert!(failure.message().contains(&folder.0.display().to_string()), "{}", failure.message());

@@ -11,7 +11,7 @@ use super::document::{
 use super::hours::Hours;
 use super::labels::Labels;
 use super::links::{Link, links_in, may_lead_into};
-use super::pointer::{Pointer, lookup};
+use super::pointer::{Pointer, all_at, lookup};
 use super::protected;
 use super::reach::HostDomains;
 use super::reason::{Reason, Share};
@@ -321,7 +321,17 @@ impl<'a> Facts<'a> {
         test: &ArgumentTest,
         pass: Pass,
     ) -> Result<(), Reason> {
-        if !self.may_work(test.cost(lookup(given, at.as_str()))) {
+        let place = lookup(given, at.as_str());
+        if pass == Pass::Any && place.is_none() {
+            let Ok(found) = all_at(given, at.as_str()) else { return Ok(()) };
+            let cost = found.iter().map(|value| test.cost(*value)).fold(0, usize::saturating_add);
+            if !self.may_work(cost) {
+                return Err(Reason::TooMuchWork);
+            }
+            if found.into_iter().any(|value| test.holds(value, pass)) {
+                return Ok(());
+            }
+        } else if !self.may_work(test.cost(place)) {
             return Err(Reason::TooMuchWork);
         }
         value(part, given, at, test, pass)

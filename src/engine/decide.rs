@@ -266,7 +266,15 @@ pub(super) fn refused_outright(standing: &Standing<'_>, now: Timestamp) -> Optio
 }
 
 fn service(clause: ServiceClause, effect: Outcome, reason: Reason) -> Finding {
-    Finding { clause: ClauseRef::Service(clause), source: Source::Service, effect, reason, approvals: None }
+    Finding {
+        clause: ClauseRef::Service(clause),
+        source: Source::Service,
+        effect,
+        reason,
+        approvals: None,
+        credential: None,
+        limit: None,
+    }
 }
 
 pub(super) fn unregistered(policy: &PolicyDocument, action: &Action) -> Option<Finding> {
@@ -281,6 +289,8 @@ pub(super) fn unregistered(policy: &PolicyDocument, action: &Action) -> Option<F
         effect,
         reason: Reason::Unregistered,
         approvals: None,
+        credential: None,
+        limit: None,
     })
 }
 

@@ -48,6 +48,21 @@ pub enum Bound {
     Once,
 }
 
+impl fmt::Display for Limit {
+    /// What it is told from others by; how much it allows is no part of it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.bound {
+            Bound::Total { most, per } => write!(f, "total {} per {per}", most.currency().code())?,
+            Bound::Count { per, .. } => write!(f, "count per {per}")?,
+            Bound::Once => f.write_str("once")?,
+        }
+        if let Some(each) = self.each {
+            write!(f, " each {}", each.as_str())?;
+        }
+        self.pool.as_ref().map_or(Ok(()), |pool| write!(f, " pool {pool}"))
+    }
+}
+
 /// What is counted by itself.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Each {
@@ -236,28 +251,32 @@ impl Metered<'_> {
         })
     }
 
-    /// Every limit that leaves no room, as a reason. Where conditions keep the clause from holding already, its books
+    /// Every limit that leaves no room, as a reason and by what it is told from others. Where conditions keep the clause from holding already, its books
     /// need not have been read: `unseen` are the looks that would tell.
     pub(super) fn all_in_the_way(
         &self,
         clause: &Clause,
         used: &Used,
         mut unseen: Option<&mut Looks>,
-    ) -> Vec<Reason> {
+    ) -> Vec<(Reason, String)> {
         let mut reasons = Vec::new();
         for limit in &clause.limits {
             let books = match self.books(clause, limit) {
                 Ok(books) => books,
                 Err(reason) => {
-                    reasons.push(reason);
+                    reasons.push((reason, limit.to_string()));
                     continue;
                 }
             };
-            for book in books {
+            // Counterparties are told apart by their place: whom they name is not for the record.
+            for (place, book) in books.into_iter().enumerate() {
                 let look = BookUse { book, since: self.since(limit) };
                 match (used.noted(&look), &mut unseen) {
                     (None, Some(unseen)) => unseen.add(look),
-                    (used, _) => reasons.extend(self.fits(limit, used.unwrap_or(u64::MAX)).err()),
+                    (used, _) => {
+                        let full = self.fits(limit, used.unwrap_or(u64::MAX)).err();
+                        reasons.extend(full.map(|reason| (reason, format!("{limit} {place}"))));
+                    }
                 }
             }
         }

@@ -65,3 +65,74 @@ pub(super) fn lookup<'a>(object: &'a Map<String, Value>, pointer: &str) -> Optio
     let found = object.get(&first.replace("~1", "/").replace("~0", "~"))?.pointer(rest)?;
     (!found.is_null()).then_some(found)
 }
+
+/// What may stand at a place, for a refusal: a list on the way stands for its entries, as one at the end does.
+/// `None` is nothing there; where the way ends in a text, number or truth value before the place is reached, nobody
+/// can tell what whoever reads the value makes of it.
+pub(super) fn all_at<'a>(
+    object: &'a Map<String, Value>,
+    pointer: &str,
+) -> Result<Vec<Option<&'a Value>>, Unclear> {
+    let segments: Vec<String> =
+        pointer.split('/').skip(1).map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect();
+    let Some((first, rest)) = segments.split_first() else { return Ok(vec![None]) };
+    let mut found = Vec::new();
+    follow(object.get(first), rest, &mut found)?;
+    Ok(found)
+}
+
+/// The way to a place ends before it.
+pub(super) struct Unclear;
+
+fn follow<'a>(
+    value: Option<&'a Value>,
+    rest: &[String],
+    found: &mut Vec<Option<&'a Value>>,
+) -> Result<(), Unclear> {
+    let value = value.filter(|value| !value.is_null());
+    let (Some(value), Some((next, further))) = (value, rest.split_first()) else {
+        found.push(value);
+        return Ok(());
+    };
+    match value {
+        Value::Object(members) => follow(members.get(next), further, found),
+        Value::Array(items) => match next.parse::<usize>().ok().and_then(|place| items.get(place)) {
+            Some(item) => follow(Some(item), further, found),
+            None if items.is_empty() => {
+                found.push(None);
+                Ok(())
+            }
+            None => items.iter().try_for_each(|item| follow(Some(item), rest, found)),
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Err(Unclear),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_list_on_the_way_stands_for_its_entries() {
+        let at = |value: Value| {
+            let found = all_at(value.as_object().unwrap(), "/to/email").ok()?;
+            Some(found.into_iter().map(|value| value.cloned().unwrap_or_default()).collect::<Vec<_>>())
+        };
+        for (value, found) in [
+            (json!({"to": {"email": "a"}}), Some(vec![json!("a")])),
+            (json!({"to": [{"email": "a"}, {"email": ["b"]}]}), Some(vec![json!("a"), json!(["b"])])),
+            (json!({"to": [[{"email": "a"}], {"name": "b"}]}), Some(vec![json!("a"), Value::Null])),
+            (json!({"to": []}), Some(vec![Value::Null])),
+            (json!({"to": null}), Some(vec![Value::Null])),
+            (json!({}), Some(vec![Value::Null])),
+            (json!({"to": "a"}), None),
+            (json!({"to": [7]}), None),
+        ] {
+            assert_eq!(at(value.clone()), found, "{value}");
+        }
+        let second = json!({"to": ["a", "b"]});
+        let found = all_at(second.as_object().unwrap(), "/to/1").ok().unwrap();
+        assert_eq!(found, [Some(&json!("b"))], "a place in a list is that place");
+    }
+}

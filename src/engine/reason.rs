@@ -6,7 +6,7 @@ use super::book::MOST_BOOKS;
 use super::document::{Approvals, ClauseId, Obligation};
 use super::limit::{Each, Period};
 use super::unmet::Unmet;
-use crate::domain::{Amount, Country, Currency, Outcome, Timestamp};
+use crate::domain::{Amount, Country, CredentialId, Currency, Outcome, Timestamp};
 use std::{collections::BTreeSet, fmt};
 
 /// Which document, or the service itself, a finding comes from.
@@ -108,6 +108,10 @@ pub struct Finding {
     pub reason: Reason,
     /// Whose yes a written clause asks for where it escalates; the principal's, if not said.
     pub approvals: Option<Approvals>,
+    /// The credential whose clause it is, where it is one's own.
+    pub credential: Option<CredentialId>,
+    /// Of a limit without room: which one, and for which of the counterparties that the action names.
+    pub limit: Option<String>,
 }
 
 impl fmt::Display for Finding {

@@ -145,6 +145,8 @@ impl<'a> Terms<'a> {
                 effect,
                 reason: Reason::Unlisted,
                 approvals: None,
+                credential: self.of_credential(),
+                limit: None,
             });
         }
         for (clause, otherwise, failed) in failing {
@@ -152,11 +154,11 @@ impl<'a> Terms<'a> {
             metered.reserve(clause, &mut said.reservations);
             let unseen = failed.is_some().then_some(&mut said.unseen);
             let limits = metered.all_in_the_way(clause, facts.used, unseen);
-            let mut reasons =
-                failed.map_or_else(Vec::new, |first| facts.all_in_the_way(&clause.when, &first));
-            reasons.extend(limits);
+            let conditions = failed.map_or_else(Vec::new, |first| facts.all_in_the_way(&clause.when, &first));
             let of_clause = |reason| self.finding(clause, otherwise.outcome(), reason);
-            said.findings.extend(reasons.into_iter().map(of_clause));
+            said.findings.extend(conditions.into_iter().map(of_clause));
+            let of_limit = |(reason, limit)| Finding { limit: Some(limit), ..of_clause(reason) };
+            said.findings.extend(limits.into_iter().map(of_limit));
         }
     }
 
@@ -196,6 +198,15 @@ impl<'a> Terms<'a> {
             effect,
             reason,
             approvals,
+            credential: self.of_credential(),
+            limit: None,
+        }
+    }
+
+    fn of_credential(&self) -> Option<CredentialId> {
+        match self.owner {
+            BookOwner::Credential(id) => Some(id),
+            BookOwner::Policy | BookOwner::Mandate => None,
         }
     }
 }

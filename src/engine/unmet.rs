@@ -210,6 +210,39 @@ impl Unmet {
     }
 }
 
+impl Unmet {
+    /// Which of several conditions of the kind it is, where a clause may have more than one.
+    pub(super) fn of_what(&self) -> Option<String> {
+        match self {
+            Self::ValueMissing { at, .. }
+            | Self::ValuePresent { at, .. }
+            | Self::ValueAbove { at, .. }
+            | Self::ValueBelow { at, .. } => Some(at.to_string()),
+            Self::ValueOutside { at, test, .. } => Some(format!("{at} {test}")),
+            Self::LabelUndeclared { label }
+            | Self::LabelMissing { label }
+            | Self::LabelAbove { label, .. }
+            | Self::LabelBelow { label, .. } => Some(label.clone()),
+            Self::OutsideHours { allowed, .. } => Some(allowed.clone()),
+            Self::AmountBelow { .. }
+            | Self::AmountMissing { .. }
+            | Self::CounterpartyElsewhere(_)
+            | Self::OwnerMissing
+            | Self::ResourceOwner { .. }
+            | Self::ArgumentsMissing
+            | Self::FactsMissing
+            | Self::EvidenceMissing
+            | Self::ConfidenceMissing { .. }
+            | Self::ConfidenceBelow { .. }
+            | Self::CitesCount { .. }
+            | Self::CitesOwner { .. }
+            | Self::LinkOutside
+            | Self::LinkMissing
+            | Self::ProtectedFound => None,
+        }
+    }
+}
+
 impl fmt::Display for Unmet {
     /// Half a sentence for a person.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

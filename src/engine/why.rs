@@ -11,20 +11,31 @@ use std::{collections::BTreeSet, fmt};
 /// How many sentences a person is shown; of more they are told how many.
 const MOST_SENTENCES: usize = 50;
 
-/// One thing that stands in the way: of which document, which clause, and what of it. Figures are no part of it,
+/// One thing that stands in the way: of which document, which clause, and which condition or limit of it. Figures are no part of it,
 /// since they change while a question waits; the words of an obligation are.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Ground(String);
 
 impl Ground {
     fn of(finding: &Finding) -> Self {
-        let (source, clause, code) = (finding.source.as_str(), &finding.clause, finding.reason.code());
-        let ground = format!("{source} {clause} {code}");
-        Self(if let Reason::Obliged(obligation) = &finding.reason {
-            format!("{ground}: {}", obligation.as_str())
+        let (clause, code) = (&finding.clause, finding.reason.code());
+        let mut ground = finding.credential.map_or_else(
+            || format!("{} {clause} {code}", finding.source.as_str()),
+            // Clauses of a credential and of one it was derived from may be called the same.
+            |credential| format!("{credential} {clause} {code}"),
+        );
+        let which = if let Reason::Obliged(obligation) = &finding.reason {
+            Some(obligation.as_str().to_owned())
+        } else if let Reason::Unmet(unmet) = &finding.reason {
+            unmet.of_what()
         } else {
-            ground
-        })
+            finding.limit.clone()
+        };
+        if let Some(which) = which {
+            ground.push_str(": ");
+            ground.push_str(&which);
+        }
+        Self(ground)
     }
 }
 

@@ -6,7 +6,10 @@
 //! {"export": "exp_…", "receipt": {"kind": "export", …}, "output": {…}} manifest: its output states the rest
 //! ```
 
-use super::{canonical, line::Line, members::Members, members::spelt, receipt::Body, subject::Subject};
+use super::{
+    canonical, line::Line, members::Members, members::spelt, receipt::Body, receipt::Receipt,
+    subject::Subject, written::Written,
+};
 use crate::crypto::sha256;
 use crate::domain::{Chain, ExportId, Hash, Malformed, TenantSlug, Timestamp};
 use serde_json::{Value, json};
@@ -254,6 +257,21 @@ impl Exporter {
         line.export = Some(self.export);
         self.tally.add(&line.receipt.body, line.receipt.hash, line.hash());
         line.write_json(out);
+        out.push(b'\n');
+    }
+
+    /// Writes one line from documents that are canonical already; the line is then canonical as it stands.
+    pub fn written(
+        &mut self,
+        receipt: &Receipt,
+        (input, output): (&str, &str),
+        content: Option<&Value>,
+        out: &mut Vec<u8>,
+    ) {
+        let start = out.len();
+        Written { export: self.export, receipt, input, output, content }.write(out);
+        let line = sha256(out.get(start..).unwrap_or_default());
+        self.tally.add(&receipt.body, receipt.hash, line);
         out.push(b'\n');
     }
 

@@ -14,3 +14,4 @@ mod object_writer;
 pub mod receipt;
 pub mod subject;
 pub mod verify;
+pub mod written;

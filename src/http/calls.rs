@@ -1,31 +1,18 @@
-//! The call log, receipts, exports and the public log.
+//! The call log and its receipts.
 
 use super::Problem;
 use super::request::{self, Query, path_id};
 use crate::actions::Error;
-use crate::app::export::{self, Asked, Format, line_json};
+use crate::app::export::line_json;
 use crate::app::tree::Tree;
-use crate::app::{App, Caller};
+use crate::app::{App, Caller, who};
 use crate::domain::{CredentialId, ReceiptId, Scope, TenantSlug};
 use crate::storage::access::{self, Access};
 use crate::storage::credential::{self, Credential};
 use crate::storage::receipt::{self, Filter, StoredReceipt};
 use crate::storage::{AnyConnection, StoreError};
-use actix_web::http::header;
-use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Value, json};
-use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
-use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
-
-/// How many pieces of an export wait for a slow reader.
-const PIECES_AHEAD: usize = 4;
-/// How long an export waits for a reader that takes nothing.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The calls the caller may see, newest first.
 pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> Result<HttpResponse, Problem> {
@@ -188,7 +175,7 @@ fn describe_access(access: &Access) -> Value {
 }
 
 /// A credential whose log the caller may read.
-async fn readable_credential(app: &App, caller: &Caller, id: &str) -> Result<Credential, Problem> {
+pub(super) async fn readable_credential(app: &App, caller: &Caller, id: &str) -> Result<Credential, Problem> {
     let id: CredentialId = path_id(id, "credential")?;
     let tenant = caller.tenant().clone();
     let found = app.read(move |connection| credential::find(connection, &tenant, id)).await?;
@@ -201,86 +188,6 @@ async fn readable_credential(app: &App, caller: &Caller, id: &str) -> Result<Cre
         agent.require(Scope::CallRead)?;
     }
     Ok(readable)
-}
-
-/// Streams a copy of one credential's log.
-pub(super) async fn export(
-    app: web::Data<App>,
-    request: HttpRequest,
-    path: web::Path<String>,
-) -> Result<HttpResponse, Problem> {
-    let caller = request::caller(&app, &request).await?;
-    let query = Query::read(&request, &["format", "from", "until"])?;
-    start_export(app.into_inner(), &caller, &path, &query).await
-}
-
-/// Starts the export that `format`, `from` and `until` of a query ask for, for the wire and for the page.
-pub(crate) async fn start_export(
-    app: Arc<App>,
-    caller: &Caller,
-    credential: &str,
-    query: &Query,
-) -> Result<HttpResponse, Problem> {
-    let Caller::Person(person) = caller else {
-        return Err(Error::Forbidden("only a signed-in person takes an export".into()).into());
-    };
-    let credential = readable_credential(&app, caller, credential).await?;
-    let asked = Asked {
-        tenant: caller.tenant().clone(),
-        credential: credential.id,
-        format: query.parsed("format")?.unwrap_or(Format::JsonLines),
-        from: query.time("from")?,
-        until: query.time("until")?,
-        taken_by: Some(person.id),
-    };
-    let place = app
-        .limits
-        .export()
-        .map_err(|full| Problem::too_many(full, "as many exports run as may run at once"))?;
-    let (media_type, name) = match asked.format {
-        Format::JsonLines => ("application/jsonl", format!("{}.jsonl", credential.id)),
-        Format::Csv => ("text/csv; charset=utf-8; header=present", format!("{}.csv", credential.id)),
-    };
-    Ok(HttpResponse::Ok()
-        .content_type(media_type)
-        .insert_header((header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")))
-        .streaming(stream(app, asked, place)))
-}
-
-/// Runs the export on a thread that blocks; a failure breaks the body off, so that the copy is seen to be cut.
-fn stream(app: Arc<App>, asked: Asked, place: OwnedSemaphorePermit) -> Pieces {
-    let (sender, receiver) = mpsc::channel(PIECES_AHEAD);
-    let is_whole = Arc::new(AtomicBool::new(false));
-    let (whole, runtime) = (is_whole.clone(), tokio::runtime::Handle::current());
-    tokio::task::spawn_blocking(move || {
-        let _place = place;
-        let mut sink =
-            |piece: Vec<u8>| runtime.block_on(sender.send_timeout(Bytes::from(piece), PATIENCE)).is_ok();
-        match export::export(&app, &asked, &runtime, &mut sink) {
-            Ok(_) => whole.store(true, Ordering::Release),
-            Err(error) => tracing::warn!(%error, credential = %asked.credential, "an export ended early"),
-        }
-    });
-    Pieces { receiver, is_whole }
-}
-
-/// An export's pieces as a stream, which ends in an error unless the export says that it is whole.
-struct Pieces {
-    receiver: mpsc::Receiver<Bytes>,
-    is_whole: Arc<AtomicBool>,
-}
-
-impl futures_util::Stream for Pieces {
-    type Item = Result<Bytes, std::io::Error>;
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let piece = std::task::ready!(self.receiver.poll_recv(context));
-        let is_cut = piece.is_none() && !self.is_whole.load(Ordering::Acquire);
-        Poll::Ready(if is_cut {
-            Some(Err(std::io::Error::other("the export ended early")))
-        } else {
-            piece.map(Ok)
-        })
-    }
 }
 
 /// A receipt with its documents and a fresh path.
@@ -319,11 +226,5 @@ pub(super) fn readable(
     id: ReceiptId,
 ) -> Result<Option<StoredReceipt>, StoreError> {
     let stored = receipt::find(connection, caller.tenant(), id.log_index())?;
-    Ok(stored.filter(|stored| {
-        stored.body.id == id
-            && match caller {
-                Caller::Person(person) => person.sees_tenant() || stored.body.principal == Some(person.id),
-                Caller::Agent(agent) => stored.body.agent == Some(agent.presented.agent),
-            }
-    }))
+    Ok(stored.filter(|stored| stored.body.id == id && who::reads(caller, stored)))
 }

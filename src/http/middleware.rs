@@ -37,8 +37,11 @@ pub(super) async fn wrap(
     if let Some(id) = id {
         headers.insert(REQUEST_ID, id);
     }
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+        let policy = HeaderValue::from_static(CONTENT_SECURITY_POLICY);
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
     for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
         (header::REFERRER_POLICY, "no-referrer"),

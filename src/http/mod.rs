@@ -7,6 +7,7 @@ mod decision_shown;
 mod decisions;
 mod enforcement_points;
 mod explain;
+mod exports;
 mod gate;
 mod health;
 mod log;
@@ -20,20 +21,25 @@ mod request;
 mod routes;
 mod server;
 mod terms;
+mod who;
 
 pub use openapi::document as openapi_document;
 pub use problem::Problem;
 pub use server::serve;
 
 pub(crate) use body::bytes_up_to;
-pub(crate) use calls::{narrow_to, page_of, receipt_line, start_export};
+pub(crate) use calls::{narrow_to, page_of, receipt_line};
 pub(crate) use decision_shown::opened;
 pub(crate) use decisions::{give_approval, give_decline, give_resolution};
+pub(crate) use exports::{
+    Wanted, answer as export_answer, begin as begin_export, kept as kept_export, subject_for,
+};
 pub(crate) use people::start_session;
 pub(crate) use preview::rehearse;
 pub(crate) use request::{Query, attribute, has_leaf, note, path_id};
 pub(crate) use routes::nothing_here;
 pub(crate) use terms::put_document;
+pub(crate) use who::{asked, hand_over};
 
 use crate::committer::Sealed;
 use crate::storage::receipt::StoredReceipt;

@@ -220,6 +220,10 @@ fn schemas() -> Value {
         })),
         "Approve": object(&["input_hash"], &json!({"input_hash": text(), "valid_for": seconds()})),
         "Decline": object(&[], &json!({"reason": text(), "narrow": {"type": "object"}})),
+        "WhoAsked": object(&["q"], &json!({"q": {
+            "oneOf": [text(), {"type": "object"}],
+            "description": "The id of a receipt, decision, effect, credential or agent; a hash; a provider's reference; or a request's body.",
+        }})),
         "CosignedCheckpoint": {
             "type": "string",
             "description": "A checkpoint of the log as a C2SP signed note: the log's own signature, and that of at least one witness.",

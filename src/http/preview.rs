@@ -37,11 +37,14 @@ pub(super) async fn policy(
     let person = operator.person().clone();
     let preview = rehearse(&app, &person, Proposal::Policy(draft), asked.since).await?;
     let mut answer = to_json(&preview);
-    // Which calls of other people change would tell what stood in them: that is for those who may read them.
+    // Which calls of other people change, and how many, would tell what stood in them, draft by draft: that is for
+    // those who may read them.
     if !person.sees_tenant()
         && let Some(members) = answer.as_object_mut()
     {
-        members.remove("changed");
+        for name in ["changed", "changes", "summary"] {
+            members.remove(name);
+        }
     }
     Ok(HttpResponse::Ok().json(answer))
 }

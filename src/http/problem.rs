@@ -55,6 +55,11 @@ impl Problem {
         Self::new(StatusCode::NOT_FOUND, "not-found", "Not found", format!("there is no such {what}"))
     }
 
+    /// Nothing was found, and what was looked for.
+    pub fn not_found_because(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
+    }
+
     /// What was sent could not be read at all.
     pub fn unreadable(malformed: Malformed) -> Self {
         Self::malformed(StatusCode::BAD_REQUEST, malformed)

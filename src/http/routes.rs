@@ -1,8 +1,8 @@
 //! Every route once: from this table come the server's routing, the OpenAPI document and the tests that walk it.
 
 use super::{
-    Problem, agents, calls, decisions, enforcement_points, explain, gate, health, log, oauth, openapi,
-    people, preview, terms,
+    Problem, agents, calls, decisions, enforcement_points, explain, exports, gate, health, log, oauth,
+    openapi, people, preview, terms, who,
 };
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -100,9 +100,14 @@ routes! {
     post "/v1/decisions/{decision}/resolve" Person 200 decisions::resolve, "Say how an unknown effect ended", body "Resolve";
     get "/v1/calls" Either 200 calls::list, "The call log", query ["credential", "agent", "principal", "kind", "outcome", "intent", "from", "until", "limit", "cursor"];
     get "/v1/credentials/{credential}/calls" Either 200 calls::of_credential, "The calls of one credential", query ["kind", "outcome", "intent", "from", "until", "limit", "cursor"];
-    get "/v1/credentials/{credential}/calls/export" Person 200 calls::export, "A copy of one credential's log", query ["format", "from", "until"];
+    get "/v1/calls/export" Person 200 exports::of_tenant, "A copy of the tenant's whole log, for the role compliance", query ["format", "from", "until", "export", "after"];
+    get "/v1/credentials/{credential}/calls/export" Person 200 exports::of_credential, "A copy of one credential's log", query ["format", "from", "until", "export", "after"];
+    get "/v1/agents/{agent}/calls/export" Person 200 exports::of_agent, "A copy of what concerns one agent", query ["format", "from", "until", "export", "after"];
+    get "/v1/principals/{principal}/calls/export" Person 200 exports::of_principal, "A copy of what concerns one person, or was done by them", query ["format", "from", "until", "export", "after"];
     get "/v1/receipts/{receipt}" Either 200 calls::receipt, "A receipt with its documents and a fresh path";
     get "/v1/receipts/{receipt}/explain" Either 200 explain::receipt, "Why a recorded call was answered as it was, decided again";
+    post "/v1/who" Either 200 who::ask, "Who allowed this: a receipt, hash, reference or request, in one sentence", body "WhoAsked";
+    get "/v1/who/{receipt}/file" Either 200 who::file, "The receipts behind one, as lines for `procura verify`";
     get "/log/{tenant}/checkpoint" Anyone 200 log::checkpoint, "The signed head of a tenant's log, with what witnesses signed of it so far (C2SP tlog-checkpoint)";
     get "/log/{tenant}/witnessed" Anyone 200 log::witnessed, "The newest signed head that an outside witness has cosigned (C2SP tlog-cosignature)";
     post "/log/{tenant}/cosignature" Anyone 200 log::cosign, "Hand in a signed head of the log with the cosignatures of witnesses that the service knows", body "CosignedCheckpoint";

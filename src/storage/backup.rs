@@ -3,7 +3,7 @@
 //! SQLite copies itself. From PostgreSQL each table is read in one snapshot, row by row as JSON, and so written back:
 //! the file is the same whichever database it was taken from, and is checked by the same code.
 
-use super::{AnyConnection, Database, StoreError, migrate};
+use super::{AnyConnection, Database, StoreError, differs, migrate};
 use diesel::connection::{Connection, SimpleConnection};
 use diesel::sql_types::{BigInt, Text};
 use diesel::{PgConnection, QueryableByName, RunQueryDsl, SqliteConnection, sql_query};
@@ -114,6 +114,103 @@ pub fn damage(connection: &mut AnyConnection) -> Result<Vec<String>, StoreError>
     }
     found.truncate(MOST_NAMED);
     Ok(found)
+}
+
+/// Something in a database that this version does not make, or makes otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Foreign {
+    /// What it is.
+    pub what: String,
+    /// Whether it could change what is written or read.
+    pub acts: bool,
+}
+
+#[derive(QueryableByName, PartialEq, Eq, Hash)]
+struct Made {
+    #[diesel(sql_type = Text)]
+    sort: String,
+    #[diesel(sql_type = Text)]
+    name: String,
+    #[diesel(sql_type = Text)]
+    of: String,
+    #[diesel(sql_type = Text)]
+    sql: String,
+}
+
+/// What stands in a database beside Procura's tables and indexes, and how those differ from what this version makes.
+/// Tables of an older version are held only against triggers and views, of which no version makes any.
+pub fn foreign(connection: &mut AnyConnection) -> Result<Vec<Foreign>, StoreError> {
+    let is_older = !differs(connection)?.pending.is_empty();
+    match connection {
+        AnyConnection::Postgres(postgres) => foreign_to_postgres(postgres),
+        AnyConnection::Sqlite(sqlite) => {
+            let there = made(sqlite)?;
+            let mut foreign: Vec<Foreign> = acting(&there);
+            if is_older {
+                return Ok(foreign);
+            }
+            let mut fresh = AnyConnection::Sqlite(SqliteConnection::establish(":memory:")?);
+            migrate(&mut fresh)?;
+            let AnyConnection::Sqlite(mut fresh) = fresh else { return Ok(foreign) };
+            let expected = made(&mut fresh)?;
+            let is_named = |one: &Made, other: &Made| one.sort == other.sort && one.name == other.name;
+            for one in there.iter().filter(|one| !is_acting(one) && !expected.contains(*one)) {
+                let is_changed = expected.iter().any(|other| is_named(one, other));
+                let why = if is_changed { "is not as this version makes it" } else { "is none of Procura's" };
+                let what = format!("the {} `{}` {why}", one.sort, one.name);
+                foreign.push(Foreign { what, acts: is_changed });
+            }
+            for one in expected.iter().filter(|one| !there.iter().any(|other| is_named(one, other))) {
+                let what = format!("the {} `{}` is missing", one.sort, one.name);
+                foreign.push(Foreign { what, acts: true });
+            }
+            Ok(foreign)
+        }
+    }
+}
+
+/// Triggers and views of a file, whatever version its tables are of.
+pub fn acting_in(file: &Path) -> Result<Vec<Foreign>, StoreError> {
+    let AnyConnection::Sqlite(mut sqlite) = open_file(file)? else { return Ok(Vec::new()) };
+    Ok(acting(&made(&mut sqlite)?))
+}
+
+fn is_acting(one: &Made) -> bool {
+    one.sort == "trigger" || one.sort == "view"
+}
+
+fn acting(there: &[Made]) -> Vec<Foreign> {
+    let acting = there.iter().filter(|one| is_acting(one));
+    acting
+        .map(|one| Foreign {
+            what: format!("the {} `{}` on `{}` is none of Procura's", one.sort, one.name, one.of),
+            acts: true,
+        })
+        .collect()
+}
+
+/// Everything a file defines, but for what SQLite counts for its planner.
+fn made(sqlite: &mut SqliteConnection) -> Result<Vec<Made>, StoreError> {
+    Ok(sql_query(
+        "SELECT type AS sort, name, tbl_name AS of, coalesce(sql, '') AS sql FROM sqlite_master \
+         WHERE NOT (type = 'table' AND name LIKE 'sqlite\\_stat_' ESCAPE '\\') ORDER BY type, name",
+    )
+    .load(sqlite)?)
+}
+
+fn foreign_to_postgres(postgres: &mut PgConnection) -> Result<Vec<Foreign>, StoreError> {
+    let lines: Vec<Line> = sql_query(
+        "SELECT 'the trigger `' || t.tgname || '` on `' || c.relname || '`' AS line FROM pg_trigger t \
+         JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace \
+         WHERE NOT t.tgisinternal AND n.nspname = current_schema() \
+         UNION ALL SELECT 'the rule `' || rulename || '` on `' || tablename || '`' FROM pg_rules \
+         WHERE schemaname = current_schema() \
+         UNION ALL SELECT 'the view `' || viewname || '`' FROM pg_views WHERE schemaname = current_schema() \
+         ORDER BY 1",
+    )
+    .load(postgres)?;
+    let named = |Line { line }| Foreign { what: format!("{line} is none of Procura's"), acts: true };
+    Ok(lines.into_iter().map(named).collect())
 }
 
 /// Whether a database holds Procura's tables.

@@ -41,16 +41,14 @@ pub fn setting(connection: &mut AnyConnection, name: &'static str) -> Result<Str
     Ok(found.line)
 }
 
-/// Effects whose ending nobody knows and that ought to have been reported on: how many, and since when the oldest.
+/// Effects whose ending nobody knows: how many, and when the oldest was to be reported on.
 pub fn unknown_effects(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
-    now: Timestamp,
 ) -> Result<(u64, Option<Timestamp>), StoreError> {
     let (count, oldest): (i64, Option<i64>) = effects::table
         .filter(effects::tenant.eq(tenant.as_str()))
         .filter(effects::status.eq(EffectStatus::Unknown.as_str()))
-        .filter(effects::report_by.lt(now.unix_milliseconds()))
         .select((diesel::dsl::count_star(), diesel::dsl::min(effects::report_by)))
         .first(connection)?;
     Ok((read::count("effects", count)?, read::optional_time(oldest)))

@@ -164,6 +164,15 @@ diesel::table! {
 }
 
 diesel::table! {
+    lookups (tenant, part, run) {
+        tenant -> Text,
+        part -> BigInt,
+        run -> BigInt,
+        entries -> Binary,
+    }
+}
+
+diesel::table! {
     accesses (tenant, id) {
         tenant -> Text,
         id -> Text,
@@ -354,6 +363,20 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    exports (tenant, id) {
+        tenant -> Text,
+        id -> Text,
+        taken_by -> Nullable<Text>,
+        format -> Text,
+        header -> Text,
+        begun_at -> BigInt,
+        log_index -> Nullable<BigInt>,
+        lines -> Nullable<BigInt>,
+        last_line -> Nullable<Text>,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(
     tenants,
     heads,
@@ -377,5 +400,6 @@ diesel::allow_tables_to_appear_in_same_query!(
     outbox,
     witnessed_checkpoints,
     cosignatures,
-    rounds
+    rounds,
+    exports
 );

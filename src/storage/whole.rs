@@ -4,6 +4,7 @@
 use super::receipt::{COLUMNS, Row, StoredReceipt, read_row};
 use super::{AnyConnection, StoreError, read, schema::receipts};
 use crate::domain::TenantSlug;
+use crate::evidence::receipt::Kind;
 use diesel::prelude::*;
 use std::collections::BTreeMap;
 
@@ -25,6 +26,57 @@ pub fn page(
         .select(COLUMNS)
         .load(connection)?;
     rows.into_iter().map(|row| Ok((read::count("receipts.log_index", row.0.1)?, read_row(row)))).collect()
+}
+
+/// Receipts of some kinds at a place and after it, in order, so many at most.
+pub fn page_of_kinds(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    kinds: &[Kind],
+    from: u64,
+    limit: i64,
+) -> Result<Vec<Place>, StoreError> {
+    let rows: Vec<Row> = receipts::table
+        .filter(receipts::tenant.eq(tenant.as_str()))
+        .filter(receipts::log_index.ge(read::stored_count(from)))
+        .filter(receipts::kind.eq_any(kinds.iter().map(|kind| kind.as_str())))
+        .order(receipts::log_index)
+        .limit(limit)
+        .select(COLUMNS)
+        .load(connection)?;
+    rows.into_iter().map(|row| Ok((read::count("receipts.log_index", row.0.1)?, read_row(row)))).collect()
+}
+
+/// How far the receipts that stand in the table reach, whatever the head says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// How many there are.
+    pub count: u64,
+    /// The place after the last.
+    pub end: u64,
+    /// What the last numbers of all chains come to.
+    pub linked: u64,
+}
+
+/// Reads it at one instant.
+pub fn extent(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<Extent, StoreError> {
+    let chains: Vec<(i64, Option<i64>, Option<i64>)> = receipts::table
+        .filter(receipts::tenant.eq(tenant.as_str()))
+        .group_by(receipts::chain)
+        .select((
+            diesel::dsl::count_star(),
+            diesel::dsl::max(receipts::log_index),
+            diesel::dsl::max(receipts::seq),
+        ))
+        .load(connection)?;
+    let after = |last: Option<i64>| last.map_or(0, |last| u64::try_from(last).unwrap_or(0).saturating_add(1));
+    let mut extent = Extent { count: 0, end: 0, linked: 0 };
+    for (count, last, seq) in chains {
+        extent.count = extent.count.saturating_add(read::count("receipts", count)?);
+        extent.end = extent.end.max(after(last));
+        extent.linked = extent.linked.saturating_add(after(seq));
+    }
+    Ok(extent)
 }
 
 /// How many receipts of each kind stand at a place and after it.

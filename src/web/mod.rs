@@ -18,3 +18,18 @@ pub(crate) use handler::nothing_here;
 pub const STYLE_SHEET: &str = include_str!("../../templates/static/procura.css");
 /// Where every page looks for the style sheet.
 pub const STYLE_SHEET_PATH: &str = "/static/procura.css";
+
+/// The explorer's script, served at [`EXPLORER_PATH`].
+pub const EXPLORER: &str = include_str!("../../templates/static/explorer.js");
+/// What it is made of, each served below `/static/explorer/`.
+const EXPLORER_PARTS: [(&str, &str); 5] = [
+    ("json.js", include_str!("../../templates/static/explorer/json.js")),
+    ("ed25519.js", include_str!("../../templates/static/explorer/ed25519.js")),
+    ("note.js", include_str!("../../templates/static/explorer/note.js")),
+    ("receipt.js", include_str!("../../templates/static/explorer/receipt.js")),
+    ("file.js", include_str!("../../templates/static/explorer/file.js")),
+];
+/// Where the explorer's page looks for its script.
+pub const EXPLORER_PATH: &str = "/static/explorer.js";
+/// How long browsers keep what is static.
+const STATIC_CACHING: &str = "public, max-age=3600";

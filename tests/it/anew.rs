@@ -17,6 +17,7 @@ both!(
     fewer_reasons_than_were_shown_need_no_new_yes,
     what_is_allowed_meanwhile_is_no_longer_asked,
     somebody_else_s_role_is_not_the_principal_s,
+    an_agent_does_not_say_whose_yes_it_takes,
 );
 
 /// Refunds up to 100 EUR and twice a day, to customers of the list.
@@ -209,4 +210,13 @@ fn somebody_else_s_role_is_not_the_principal_s(db: Db) {
     let decision = ask(&agent, &with(&refund("5.00", "acct:known"), "resource", "order:1"));
     club.cleo.approve(&decision).expect_problem(403);
     assert_eq!(club.carl.approve(&decision).expect(200)["status"], "approved");
+}
+
+fn an_agent_does_not_say_whose_yes_it_takes(db: Db) {
+    let waiting = waiting(db);
+    let clause = json!({"id": "C-1", "intent": "payments.refund", "effect": "escalate",
+        "approvals": {"roles": ["member"]}});
+    let child = json!({"label": "child", "scopes": ["action:request"], "clauses": [clause]});
+    let problem = waiting.agent.post("/v1/credentials/derive", &child).expect_problem(422);
+    assert_eq!(problem["errors"][0]["pointer"], "/clauses/0/approvals", "{problem}");
 }

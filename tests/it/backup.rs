@@ -38,6 +38,11 @@ pub(crate) fn empty_place(db: Db, of: &Server) -> Server {
     place
 }
 
+/// The checkpoint that `procura backup` writes beside a file.
+pub(crate) fn checkpoint_of(file: &str) -> String {
+    format!("{file}.{TENANT}.checkpoint")
+}
+
 /// Runs `restore` with options, and expects a status.
 #[track_caller]
 pub(crate) fn restore(place: &Server, status: i32, arguments: &[&str]) -> String {
@@ -86,7 +91,7 @@ fn a_backup_taken_while_calls_are_answered_is_a_server_again_elsewhere(db: Db) {
     assert!(told["not_included"].as_str().unwrap().ends_with("master.key"));
 
     let mut other = empty_place(db, &server);
-    let words = restore(&other, 0, &[&file]);
+    let words = restore(&other, 0, &[&file, "--checkpoint", &checkpoint_of(&file)]);
     assert!(words.contains(&(held + 1).to_string()), "{words}");
     other.serve();
     let length = check_whole(other.database());
@@ -131,6 +136,16 @@ fn a_file_that_is_there_is_not_replaced_unasked(db: Db) {
     for part in ["read back and checked", "NOT in it", "master.key", "harbour"] {
         assert!(words.contains(part), "`{part}` in {words}");
     }
+    // Its checkpoint is not replaced unasked either, nor is a neighbour's file touched.
+    std::fs::remove_file(&file).unwrap();
+    let output = server.run(&["backup", &file]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains(&checkpoint_of(&file)), "{}", said(&output));
+    assert!(!Path::new(&file).exists(), "nothing is written then");
+    std::fs::remove_file(checkpoint_of(&file)).unwrap();
+    std::fs::write(format!("{file}.part"), "somebody's").unwrap();
+    back_up(&server, &file);
+    assert_eq!(std::fs::read_to_string(format!("{file}.part")).unwrap(), "somebody's");
     let nowhere = server.run(&["backup", "/nowhere/at/all/backup"]);
     assert_eq!(nowhere.status.code(), Some(1));
     assert!(said(&nowhere).contains("/nowhere/at/all/backup"), "{}", said(&nowhere));

@@ -117,6 +117,21 @@ impl Browser {
         self.order("Runtime.evaluate", &asked)["result"]["value"].clone()
     }
 
+    /// What the promise that an expression gives comes to.
+    #[track_caller]
+    pub(crate) fn wait_for(&mut self, expression: &str) -> Value {
+        let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
+        self.order("Runtime.evaluate", &asked)["result"]["value"].clone()
+    }
+
+    /// The addresses that were asked for since the browser started, in order.
+    pub(crate) fn requests(&mut self) -> Vec<String> {
+        // Everything that happened before this answer is among the events by now.
+        self.ask("1");
+        let sent = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
+        sent.map(|event| event["params"]["request"]["url"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+
     /// What is to be read in the page.
     #[track_caller]
     pub(crate) fn text(&mut self) -> String {

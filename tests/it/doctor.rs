@@ -183,18 +183,19 @@ fn what_waits_is_worth_a_look(db: Db) {
     agent.evaluate(&refund("5000.00")).expect_outcome("escalate");
     assert!(server.terminate().success());
     let mut connection = server.database().connect();
-    let effect = |id: &str, status: &str| {
+    let effect = |id: &str, status: &str, report_by: u64| {
         format!(
             "INSERT INTO effects (tenant, id, principal, agent, credential, intent, status, attested, log_index, \
              idempotency_key, claimed_at, report_by) VALUES ('{TENANT}', '{id}', 'p', 'a', 'c', 'x.y', '{status}', 0, 1, \
-             'k', 1, 1000)"
+             'k', 1, {report_by})"
         )
     };
     check_is(&server, &[], "effects", "ok", "none is unknown");
-    connection.execute(&effect("eff_1", "unknown"));
-    check_is(&server, &[], "effects", "warn", "1970-01-01T00:00:01");
+    // Its agent said so itself, long before it had to.
+    connection.execute(&effect("eff_1", "unknown", 4_102_444_800_000));
+    check_is(&server, &[], "effects", "warn", "2100-01-01T00:00:00");
     check_is(&server, &[], "upkeep", "ok", "");
-    connection.execute(&effect("eff_2", "claimed"));
+    connection.execute(&effect("eff_2", "claimed", 1000));
     check_is(&server, &[], "upkeep", "warn", "0 decisions and 1 effects");
     connection.execute("UPDATE decisions SET due_at = 1000");
     check_is(&server, &[], "upkeep", "warn", "1 decisions and 1 effects");

@@ -25,7 +25,7 @@ enum Expected {
 use Expected::{AsIfItNeverWas, NotFound};
 
 /// Routes that take an id from the caller: method, path as the document writes it, what stands in the body.
-const WALKED: [(&str, &str, Expected); 23] = [
+const WALKED: [(&str, &str, Expected); 27] = [
     ("DELETE", "/v1/agents/{}", NotFound),
     ("DELETE", "/v1/enforcement-points/{}", NotFound),
     ("GET", "/v1/enforcement-points", AsIfItNeverWas),
@@ -33,6 +33,8 @@ const WALKED: [(&str, &str, Expected); 23] = [
     ("DELETE", "/v1/credentials/{}", NotFound),
     ("GET", "/v1/credentials/{}/calls", NotFound),
     ("GET", "/v1/credentials/{}/calls/export", NotFound),
+    ("GET", "/v1/agents/{}/calls/export", NotFound),
+    ("GET", "/v1/principals/{}/calls/export", NotFound),
     ("GET", "/v1/decisions/{}", NotFound),
     ("POST", "/v1/decisions/{}/approve", NotFound),
     ("POST", "/v1/decisions/{}/decline", NotFound),
@@ -40,6 +42,8 @@ const WALKED: [(&str, &str, Expected); 23] = [
     ("POST", "/v1/effects/{}/outcome", NotFound),
     ("GET", "/v1/receipts/{}", NotFound),
     ("GET", "/v1/receipts/{}/explain", NotFound),
+    ("POST", "/v1/who", NotFound),
+    ("GET", "/v1/who/{}/file", NotFound),
     ("GET", "/v1/catalogue/{}", NotFound),
     ("GET", "/v1/calls", AsIfItNeverWas),
     ("POST", "/v1/gate/evaluate", AsIfItNeverWas),
@@ -52,7 +56,7 @@ const WALKED: [(&str, &str, Expected); 23] = [
 ];
 
 /// Routes that take no id of anything that belongs to a tenant, and why.
-const EXEMPT: [(&str, &str); 30] = [
+const EXEMPT: [(&str, &str); 31] = [
     ("POST", "/v1/session"),            // names the tenant and proves a password of it
     ("DELETE", "/v1/session"),          // the caller's own
     ("PUT", "/v1/session/password"),    // the caller's own
@@ -67,6 +71,7 @@ const EXEMPT: [(&str, &str); 30] = [
     ("GET", "/v1/policy/versions"),     // the caller's tenant's
     ("GET", "/v1/policy/versions/{}"),  // a number, of the caller's tenant's
     ("PUT", "/v1/catalogue/{}"),        // writes the caller's tenant's, whatever others have under that name
+    ("GET", "/v1/calls/export"),        // the caller's tenant's
     ("POST", "/v1/agents"),             // makes one of the caller's
     ("POST", "/v1/enforcement-points"), // makes one of the caller's tenant
     ("POST", "/v1/credentials/derive"), // from the one presented
@@ -203,14 +208,21 @@ fn call(client: &Client, method: &str, route: &str, things: &Owned) -> Vec<Reply
             client.post(&path, &with(&refund("1.00"), "agent", &*things.agent)),
             client.post(&path, &with(&refund("1.00"), "subject_token", &*things.token)),
         ],
+        ("POST", "/v1/who") => {
+            let asked = things.texts().into_iter().filter(|text| text.contains('_'));
+            asked.map(|id| client.post(&path, &json!({"q": id}))).collect()
+        }
         ("GET", "/v1/calls") => ["credential", "agent"]
             .iter()
             .zip([&things.credential, &things.agent])
             .map(|(name, id)| client.get(&format!("{path}?{name}={id}")))
             .collect(),
-        ("GET", "/v1/credentials/{}/calls/export") => {
-            ["jsonl", "csv"].iter().map(|format| client.get(&format!("{path}?format={format}"))).collect()
-        }
+        (
+            "GET",
+            "/v1/credentials/{}/calls/export"
+            | "/v1/agents/{}/calls/export"
+            | "/v1/principals/{}/calls/export",
+        ) => ["jsonl", "csv"].iter().map(|format| client.get(&format!("{path}?format={format}"))).collect(),
         ("POST", _) => vec![client.post(&path, &json!({}))],
         _ => vec![client.send(method, &path, &[], None)],
     }
@@ -270,11 +282,13 @@ fn may_use(who: &str, method: &str, route: &str) -> bool {
         ("POST", "/v1/effects/{}/outcome") => is_agent || is_point,
         _ if is_point => false,
         (_, "/v1/enforcement-points/{}") => who == "operator",
-        (
+        ("POST", "/v1/who")
+        | (
             "GET",
             "/v1/decisions/{}"
             | "/v1/receipts/{}"
             | "/v1/receipts/{}/explain"
+            | "/v1/who/{}/file"
             | "/v1/credentials/{}/calls"
             | "/v1/catalogue/{}",
         ) => true,

@@ -21,6 +21,8 @@ mod approval;
 #[cfg(test)]
 mod attention;
 #[cfg(test)]
+mod authority;
+#[cfg(test)]
 mod backup;
 #[cfg(test)]
 mod browser;
@@ -54,6 +56,10 @@ mod evasion;
 mod evidence;
 #[cfg(test)]
 mod explain;
+#[cfg(test)]
+mod explorer;
+#[cfg(test)]
+mod exports;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
@@ -129,6 +135,8 @@ mod tls;
 mod verify_log;
 #[cfg(test)]
 mod visitor;
+#[cfg(test)]
+mod who;
 #[cfg(test)]
 mod wire;
 #[cfg(test)]

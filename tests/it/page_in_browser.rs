@@ -138,3 +138,28 @@ fn the_log_fits_on_a_phone_and_on_a_desk() {
         assert_eq!(browser.ask(&format!("(() => {{ {inside} }})()")), true, "{width}");
     }
 }
+
+#[test]
+fn exports_fit_on_a_phone_and_on_a_desk() {
+    let server = Server::start(Db::Sqlite);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::of_kind(&member, "Night shift of the members' office", "acting", &["action:request"]);
+    agent.evaluate(&refund("5.00")).expect_outcome("allow");
+    member.get(&format!("/v1/agents/{}/calls/export?from=2020-01-01T00:00:00Z", agent.id));
+    let mut browser = Browser::start();
+    sign_in(&mut browser, &server);
+    for width in [390, 768, 1200] {
+        let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
+        browser.order("Emulation.setDeviceMetricsOverride", &size);
+        browser.open(&format!("{}/exports", server.base()));
+        assert_eq!(browser.ask("document.documentElement.scrollWidth <= innerWidth"), true, "{width}");
+        let inside = "[...document.querySelectorAll('.table td a, form input, form select')].every(one =>\
+                      one.type === 'hidden' || (one.getBoundingClientRect().right <= innerWidth && \
+                      one.getBoundingClientRect().width > 0))";
+        assert_eq!(browser.ask(inside), true, "{width}");
+    }
+    browser.submit("form[action='/exports']", &[("format", "csv")]);
+    assert!(browser.text().contains("The export is ready"), "{}", browser.text());
+    let incidents = browser.incidents();
+    assert!(incidents.is_empty(), "{incidents:#?}");
+}

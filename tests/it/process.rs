@@ -169,3 +169,15 @@ fn a_directory_without_a_setup_is_refused_with_what_to_do() {
     let output = serve.output().unwrap();
     assert!(!output.status.success() && said(&output).contains("/nowhere/at/all"), "{}", said(&output));
 }
+
+#[test]
+fn the_demo_takes_no_directory_of_somebody_s() {
+    let server = Server::set_up(Db::Sqlite, &[TENANT]);
+    let place = server.folder().display().to_string();
+    let output =
+        procura(&["demo", "--exit", "--listen", "127.0.0.1:0", "--data-dir", &place]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("the demo takes a directory of its own"), "{}", said(&output));
+    let tenants = server.database().connect().number("SELECT COUNT(*) FROM tenants");
+    assert_eq!(tenants, 1);
+}

@@ -14,6 +14,7 @@ both!(
     an_answer_that_comes_out_otherwise_is_named_with_both,
     a_record_that_was_changed_never_replays,
     what_nobody_can_decide_any_more_is_counted_by_cause,
+    a_head_that_was_set_back_or_taken_away_is_found,
     a_repeated_answer_must_be_the_first_one_again,
     one_tenant_and_a_later_beginning_can_be_named,
 );
@@ -40,6 +41,14 @@ fn found(server: &Server) -> Value {
     let (status, said) = replayed(server, &[]);
     assert_eq!((status, &said["verdict"], &said["findings"]), (1, &json!("diverged"), &json!(1)), "{said}");
     said["tenants"][0]["findings"][0].clone()
+}
+
+/// Everything that is found of one sort.
+fn all_found(server: &Server, what: &str) -> Vec<Value> {
+    let (status, said) = replayed(server, &[]);
+    assert_eq!(status, 1, "{said}");
+    let findings = said["tenants"][0]["findings"].as_array().unwrap().iter();
+    findings.filter(|finding| finding["what"] == what).cloned().collect()
 }
 
 fn count(server: &Server, kind: &str) -> i64 {
@@ -110,8 +119,8 @@ fn an_answer_that_comes_out_otherwise_is_named_with_both(db: Db) {
     server.database().connect().execute(&format!(
         "UPDATE mandates SET document = REPLACE(document, '\"100.00\"', '\"10.00\"') WHERE tenant = '{TENANT}'"
     ));
-    let finding = found(&server);
-    assert_eq!(finding["what"], "answer", "{finding}");
+    let found = all_found(&server, "answer");
+    let [finding] = &found[..] else { panic!("one answer comes out otherwise: {found:?}") };
     assert_eq!(finding["receipt"], answer["receipt"]["id"]);
     assert_eq!(finding["log_index"], answer["receipt"]["merkle"]["index"]);
     assert_eq!(finding["recorded"]["outcome"], "allow");
@@ -147,6 +156,7 @@ fn a_record_that_was_changed_never_replays(db: Db) {
         ("content", "REPLACE(content, 'order:', 'odder:')"),
         ("outcome", "'refuse'"),
         ("mandate_version", "1"),
+        ("intent", "'account.delete'"),
         ("kind", "'export'"),
         ("engine_version", "'0'"),
     ] {
@@ -162,6 +172,7 @@ fn a_record_that_was_changed_never_replays(db: Db) {
             Some(at) => format!("'{}'", kept[at].replace('\'', "''")),
             None => match column {
                 "outcome" => "'allow'".to_owned(),
+                "intent" => "'payments.refund'".to_owned(),
                 "mandate_version" => "2".to_owned(),
                 "kind" => "'gate.evaluate'".to_owned(),
                 _ => format!("'{}'", answer["receipt"]["engine_version"].as_str().unwrap()),
@@ -181,10 +192,18 @@ fn what_nobody_can_decide_any_more_is_counted_by_cause(db: Db) {
     let (server, _, agent, answer) = with_one_allow(db);
     let older = agent.evaluate(&refund("7.00")).expect_outcome("allow");
     let place = |answer: &Value| answer["receipt"]["merkle"]["index"].as_u64().unwrap();
-    server.database().connect().execute(&format!(
-        "UPDATE receipts SET content = NULL WHERE tenant = '{TENANT}' AND log_index = {}",
-        place(&answer)
-    ));
+    // Content that is gone, and no record that says that it was erased.
+    let row = format!("WHERE tenant = '{TENANT}' AND log_index = {}", place(&answer));
+    let kept = format!("CREATE TABLE kept AS SELECT content FROM receipts {row}");
+    server.database().connect().execute(&kept);
+    server.database().connect().execute(&format!("UPDATE receipts SET content = NULL {row}"));
+    let finding = found(&server);
+    assert_eq!((&finding["what"], &finding["field"]), (&json!("changed"), &json!("content")), "{finding}");
+    assert_eq!(finding["receipt"], answer["receipt"]["id"]);
+    server
+        .database()
+        .connect()
+        .execute(&format!("UPDATE receipts SET content = (SELECT content FROM kept) {row}; DROP TABLE kept"));
     // A receipt of an earlier version of the rules, as that version would have hashed it.
     let hash = {
         let database = match server.database().url() {
@@ -208,21 +227,46 @@ fn what_nobody_can_decide_any_more_is_counted_by_cause(db: Db) {
         place(&older)
     ));
     let said = check_same(&server);
-    assert_eq!(said["undecidable"], json!({"erased": 1, "other_rules": {"0": 1}}), "{said}");
-    assert_eq!(said["decided"], 0);
+    assert_eq!(said["undecidable"], json!({"erased": 0, "other_rules": {"0": 1}}), "{said}");
+    assert_eq!(said["decided"], 1);
     let words = said_line(&server.run(&["replay"]));
-    assert!(words.contains("1 undecidable: their content was erased"), "{words}");
     assert!(words.contains("1 undecidable here: answered under version 0 of the rules"), "{words}");
     // Nothing that a call was decided by is ever deleted: what is not there was taken away, and is no excuse.
     let answer = agent.evaluate(&refund("1.00")).expect_outcome("allow");
     check_same(&server);
     server.database().connect().execute(&format!("DELETE FROM policies WHERE tenant = '{TENANT}'"));
-    let finding = found(&server);
-    assert_eq!((&finding["what"], &finding["receipt"]), (&json!("unreadable"), &answer["receipt"]["id"]));
+    let unreadable = all_found(&server, "unreadable");
+    let finding = unreadable.last().unwrap();
+    assert_eq!((unreadable.len(), &finding["receipt"]), (2, &answer["receipt"]["id"]));
     assert!(
         finding["detail"].as_str().unwrap().contains("version 1 of the policy is not there"),
         "{finding}"
     );
+}
+
+fn a_head_that_was_set_back_or_taken_away_is_found(db: Db) {
+    let (server, ..) = with_one_allow(db);
+    check_same(&server);
+    for (change, back, words) in [
+        ("UPDATE heads SET size = size - 1", "UPDATE heads SET size = size + 1", "lie beyond the head"),
+        (
+            "UPDATE heads SET size = size - 1",
+            "UPDATE heads SET size = size + 1",
+            "the right edge that is kept",
+        ),
+        (
+            "CREATE TABLE kept AS SELECT * FROM heads; DELETE FROM heads",
+            "INSERT INTO heads SELECT * FROM kept; DROP TABLE kept",
+            "the log has no head",
+        ),
+    ] {
+        server.database().connect().execute(change);
+        let ends = all_found(&server, "end");
+        let is_said = |end: &Value| end["detail"].as_str().unwrap().contains(words);
+        assert!(ends.iter().any(is_said), "`{words}` in {ends:?}");
+        server.database().connect().execute(back);
+        check_same(&server);
+    }
 }
 
 fn a_repeated_answer_must_be_the_first_one_again(db: Db) {

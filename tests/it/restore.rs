@@ -1,7 +1,7 @@
 //! A restoration: refused where it would lose part of a log, unless told, and then recorded.
 
 use crate::agent::Agent;
-use crate::backup::{back_up, empty_place, file, restore, restored};
+use crate::backup::{back_up, checkpoint_of, empty_place, file, restore, restored};
 use crate::client::Client;
 use crate::database::{Db, both};
 use crate::documents::{no_refunds, refund, small_refunds, with};
@@ -10,6 +10,8 @@ use crate::server::{Folder, Server, TENANT, said};
 use serde_json::Value;
 
 both!(
+    a_place_that_knows_nothing_of_the_log_needs_a_checkpoint_or_a_reason,
+    a_backup_of_all_there_is_ends_no_session,
     a_backup_behind_the_database_that_is_there_is_refused_unless_told,
     a_checkpoint_from_elsewhere_counts_as_much,
     a_backup_of_another_course_of_the_log_is_refused,
@@ -177,7 +179,7 @@ fn a_backup_of_another_course_of_the_log_is_refused(db: Db) {
     let first = folder.write("first", &checkpoint(&server)).display().to_string();
     // The backup goes on elsewhere, beyond what was signed here.
     let mut other = empty_place(db, &server);
-    restore(&other, 0, &[&backup]);
+    restore(&other, 0, &[&backup, "--checkpoint", &checkpoint_of(&backup)]);
     other.serve();
     for euros in ["5.00", "6.00", "7.00", "8.00"] {
         agent.at(&other.base()).evaluate(&refund(euros)).expect_outcome("allow");
@@ -238,7 +240,7 @@ fn a_file_that_is_no_backup_is_named(db: Db) {
     let keyless = Server::set_up(db, &[]);
     let words = restore(&keyless, 1, &[&backup]);
     assert!(words.contains("master.key"), "{words}");
-    restore(&other, 0, &[&backup]);
+    restore(&other, 0, &[&backup, "--checkpoint", &checkpoint_of(&backup)]);
 }
 
 fn a_backup_goes_to_the_other_database_too(db: Db) {
@@ -249,7 +251,7 @@ fn a_backup_goes_to_the_other_database_too(db: Db) {
         Db::Postgres => Db::Sqlite,
     };
     let mut place = empty_place(other, &server);
-    restore(&place, 0, &[&backup]);
+    restore(&place, 0, &[&backup, "--checkpoint", &checkpoint_of(&backup)]);
     place.serve();
     agent.at(&place.base()).evaluate(&refund("2.00")).expect_outcome("allow");
     check_whole(place.database());
@@ -269,4 +271,126 @@ fn a_database_that_cannot_be_read_is_replaced_only_when_told() {
     assert_eq!(std::fs::read(&path).unwrap(), vec![7; 40_000], "it is as it was");
     restore(&server, 0, &[&backup, "--accept-loss", "the disk gave it up"]);
     server.serve();
+}
+
+/// An approval that was not used, in a backup.
+fn approved(db: Db, folder: &Folder) -> (Server, Client, Agent, Value, String) {
+    let server = Server::start(db);
+    let member = server.member_with("m@example.test", &small_refunds());
+    let agent = Agent::new(&member, "runner");
+    let asked = agent.evaluate(&refund("500.00")).expect_outcome("escalate");
+    let decision = asked["decision"]["id"].as_str().unwrap();
+    member.approve(decision).expect(200);
+    let mut server = server;
+    assert!(server.terminate().success());
+    let file = file(folder, "backup");
+    back_up(&server, &file);
+    (server, member, agent, with(&refund("500.00"), "decision", decision), file)
+}
+
+fn a_place_that_knows_nothing_of_the_log_needs_a_checkpoint_or_a_reason(db: Db) {
+    let folder = Folder::new();
+    let (server, member, agent, used, backup) = approved(db, &folder);
+    let mut place = empty_place(db, &server);
+    let words = restore(&place, 1, &[&backup]);
+    assert!(words.contains("nobody knows how far the log of `harbour` went"), "{words}");
+    let (_, json) = as_json(&place, &[&backup]);
+    assert_eq!(json["lost"]["unknown"][0]["tenant"], TENANT, "{json}");
+    restore(&place, 0, &[&backup, "--checkpoint", &checkpoint_of(&backup)]);
+    // The checkpoint says how far it went at least: whatever came after it, nobody knows.
+    place.serve();
+    let again = agent.at(&place.base()).evaluate(&used);
+    again.expect_outcome("refuse");
+    assert!(again.names("approval.withdrawn"), "{}", again.text);
+    assert_eq!(member.at(&place.base()).get("/v1/mandate").status, 401);
+}
+
+fn a_backup_of_all_there_is_ends_no_session(db: Db) {
+    let folder = Folder::new();
+    let (mut server, member, agent, used, backup) = approved(db, &folder);
+    restore(&server, 0, &[&backup]);
+    server.serve();
+    assert_eq!(member.at(&server.base()).get("/v1/mandate").status, 200);
+    agent.at(&server.base()).evaluate(&used).expect_outcome("allow");
+}
+
+#[test]
+fn a_database_that_lost_its_head_or_itself_hides_no_loss() {
+    let folder = Folder::new();
+    let (server, member, agent, backup) = backed_up(Db::Sqlite, &folder);
+    let early = checkpoint_of(&backup);
+    let early = std::fs::read_to_string(early).unwrap();
+    member.put_mandate(&no_refunds());
+    agent.evaluate(&refund("2.00")).expect_outcome("escalate");
+    let mut server = server;
+    assert!(server.terminate().success());
+    let path = server.folder().join("procura.db");
+    let kept = std::fs::read(&path).unwrap();
+    let size = early.lines().nth(1).unwrap();
+    let set_back = format!("UPDATE heads SET size = {size}, checkpoint = '{early}'");
+    for (change, words) in [
+        (None, "does not hold it"),
+        (Some(""), "does not hold it"),
+        (Some("DELETE FROM heads"), "the log has no head"),
+        (Some(&*set_back), "lie beyond the head"),
+    ] {
+        std::fs::write(&path, &kept).unwrap();
+        match change {
+            None => std::fs::remove_file(&path).unwrap(),
+            Some("") => std::fs::write(&path, "").unwrap(),
+            Some(sql) => server.database().connect().execute(&format!("PRAGMA foreign_keys=OFF; {sql}")),
+        }
+        let said = restore(&server, 1, &[&backup]);
+        assert!(said.contains("nobody knows how far") && said.contains(words), "`{words}` in {said}");
+    }
+    restore(&server, 0, &[&backup, "--accept-loss", "it was set back"]);
+    server.serve();
+    assert_eq!(member.at(&server.base()).get("/v1/mandate").status, 401);
+}
+
+#[test]
+fn what_procura_did_not_make_is_in_no_backup() {
+    let folder = Folder::new();
+    let (server, _, _, backup) = backed_up(Db::Sqlite, &folder);
+    let second = file(&folder, "second");
+    for (sql, back, words) in [
+        (
+            "CREATE TRIGGER widens AFTER INSERT ON credentials BEGIN UPDATE credentials SET expires_at = 0; END",
+            "DROP TRIGGER widens",
+            "the trigger `widens` on `credentials`",
+        ),
+        ("CREATE VIEW seen AS SELECT * FROM receipts", "DROP VIEW seen", "the view `seen`"),
+        ("CREATE TABLE extra (a TEXT)", "DROP TABLE extra", "the table `extra`"),
+        ("CREATE INDEX odd ON receipts (intent)", "DROP INDEX odd", "the index `odd`"),
+    ] {
+        let changed = folder.write("changed", "").display().to_string();
+        std::fs::copy(&backup, &changed).unwrap();
+        crate::database::Store::Sqlite(changed.clone().into()).connect().execute(sql);
+        let said = restore(&empty_place(Db::Sqlite, &server), 1, &[&changed, "--accept-loss", "why not"]);
+        assert!(said.contains(words) && said.contains("nothing was changed"), "`{words}` in {said}");
+        server.database().connect().execute(sql);
+        let output = server.run(&["backup", &second]);
+        assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+        assert!(said(&output).contains(words), "`{words}`");
+        server.database().connect().execute(back);
+    }
+    back_up(&server, &second);
+}
+
+#[test]
+fn a_database_in_use_is_so_from_every_data_directory() {
+    let folder = Folder::new();
+    let (mut server, _, _, backup) = backed_up(Db::Sqlite, &folder);
+    let other = empty_place(Db::Sqlite, &server);
+    let url = format!("sqlite:{}", server.folder().join("procura.db").display());
+    let asked = ["restore", &backup, "--accept-loss", "anyway", "--database", &url];
+    let rotate = ["keys", "rotate", "--tenant", TENANT, "--purpose", "token", "--database", &url];
+    for arguments in [&asked[..], &rotate[..]] {
+        let output = other.run(arguments);
+        assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+        assert!(said(&output).contains("procura.db` is in use"), "{}", said(&output));
+    }
+    assert!(server.terminate().success());
+    let output = other.run(&asked);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
 }

@@ -1,7 +1,7 @@
 //! The keys: whether the master key opens them, and which are in force.
 
 use super::{Finding, Patient};
-use crate::crypto::keyring::{KeyName, KeyPurpose, MasterKey};
+use crate::crypto::keyring::{KeyName, KeyPurpose, KeyringError, MasterKey};
 use crate::storage::tenant::Tenant;
 use crate::storage::{self, AnyConnection, DataDirectory, StoreError};
 
@@ -23,9 +23,12 @@ pub(super) fn master(patient: &Patient, found: &mut dyn FnMut(Finding)) -> Optio
             Some(master)
         }
         Err(error) => {
-            let says = format!(
-                "{error}: without it no server starts; copy it from another node or from where it is kept"
-            );
+            let mend = if let KeyringError::Exposed { .. } = error {
+                "take the access away with `chmod 600`, and see who could have read it"
+            } else {
+                "copy it from another node or from where it is kept"
+            };
+            let says = format!("{error}: without it no server starts; {mend}");
             found(Finding::fail("master key", says));
             None
         }

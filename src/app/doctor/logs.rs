@@ -28,6 +28,14 @@ pub(super) fn look_over(
         ("chains", Part::Chains, format!("{}, each linked without a gap", log.chains)),
         ("tree", Part::Tree, "the receipts come to the signed root".to_owned()),
         ("checkpoint", Part::Head, format!("signed by the log's key at {size} receipts")),
+        (
+            "authority",
+            Part::Authority,
+            format!(
+                "{} documents, credentials, people and approvals, each as a receipt put it there",
+                log.rows
+            ),
+        ),
     ] {
         found(finding(name, &log, part, slug.as_str(), &well));
     }

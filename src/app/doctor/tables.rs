@@ -38,6 +38,7 @@ pub(super) fn look_over(
     }
     settings(patient, connection, found)?;
     found(tables(connection)?);
+    found(foreign(connection)?);
     Ok(())
 }
 
@@ -94,6 +95,25 @@ fn tables(connection: &mut AnyConnection) -> Result<Finding, StoreError> {
     })
 }
 
+/// Whether the database holds anything that Procura did not make, which could change what it writes.
+fn foreign(connection: &mut AnyConnection) -> Result<Finding, StoreError> {
+    let foreign = backup::foreign(connection)?;
+    let acting = foreign.iter().find(|one| one.acts);
+    Ok(match (acting, foreign.first()) {
+        (Some(one), _) => Finding::fail(
+            "objects",
+            format!(
+                "{}: it could change what is written: stop the server and find out who made it",
+                one.what
+            ),
+        ),
+        (None, Some(one)) => {
+            Finding::warn("objects", format!("{}: nothing of Procura needs it so", one.what))
+        }
+        (None, None) => Finding::ok("objects", "nothing that Procura did not make"),
+    })
+}
+
 /// What should have happened by itself, and what waits for people.
 pub(super) fn waiting(
     connection: &mut AnyConnection,
@@ -102,7 +122,7 @@ pub(super) fn waiting(
     found: &mut dyn FnMut(Finding),
 ) -> Result<(), StoreError> {
     let slug: &TenantSlug = &tenant.slug;
-    let (unknown, oldest) = condition::unknown_effects(connection, slug, now)?;
+    let (unknown, oldest) = condition::unknown_effects(connection, slug)?;
     let (claimed, undecided) = condition::overdue(connection, slug, now.minus(LATE))?;
     found(match oldest {
         Some(oldest) => Finding::warn(

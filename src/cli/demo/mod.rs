@@ -11,6 +11,7 @@ use super::place::{self, Place};
 use super::values;
 use crate::app::{Settings, StartError};
 use crate::committer::entropy;
+use crate::storage::DataDirectory;
 use club::Club;
 use serde_json::json;
 use std::fs::{self, DirBuilder};
@@ -113,6 +114,13 @@ struct Home {
 impl Home {
     fn new(named: Option<PathBuf>) -> Result<Self, Failure> {
         if let Some(path) = named {
+            // Its club and people, whose passwords it prints, have no place beside anybody's own.
+            if DataDirectory::master_key_file(&path).exists() {
+                return Err(Failure::failed(format!(
+                    "`{}` is set up already: the demo takes a directory of its own, or none: leave out `--data-dir`",
+                    path.display()
+                )));
+            }
             return Ok(Self { path, is_temporary: false });
         }
         let path = std::env::temp_dir().join(format!("procura-demo-{}", hex::encode(entropy::bytes::<8>())));

@@ -425,3 +425,37 @@ fn protected_values_stay_inside() {
         (when(), json!({}), Value::Null, false, "no arguments are given"),
     ]);
 }
+
+#[test]
+fn a_refusal_of_a_member_acts_through_lists_and_where_the_way_ends_early() {
+    let refuses = |arguments: Value| {
+        let case = Case::new(terms(json!([
+            {"id": "R", "intent": "mail", "effect": "refuse", "when": {"arguments": {"/to/email": {"equals": "evil@x.example"}}}},
+            {"id": "A", "intent": "mail", "effect": "allow"},
+        ])));
+        case.decide(&action(json!({"intent": "mail", "arguments": arguments}))).outcome == Outcome::Refuse
+    };
+    for (arguments, refused) in [
+        (json!({"to": {"email": "evil@x.example"}}), true),
+        (json!({"to": [{"email": "evil@x.example"}]}), true),
+        (json!({"to": [{"email": "ann@x.example"}, [{"email": ["evil@x.example"]}]]}), true),
+        (json!({"to": "evil@x.example"}), true),
+        (json!({"to": ["evil@x.example"]}), true),
+        (json!({"to": [{"email": "ann@x.example"}]}), false),
+        (json!({"to": {"name": "evil"}}), false),
+        (json!({"to": []}), false),
+        (json!({"to": null}), false),
+        (json!({}), false),
+    ] {
+        assert_eq!(refuses(arguments.clone()), refused, "{arguments}");
+    }
+    // An allowance takes only what stands where it says.
+    let allowed = Case::new(terms(json!([{"id": "A", "intent": "mail", "effect": "allow",
+        "when": {"arguments": {"/to/email": {"equals": "ann@x.example"}}}}])));
+    let said =
+        |arguments: Value| allowed.decide(&action(json!({"intent": "mail", "arguments": arguments}))).outcome;
+    assert_eq!(said(json!({"to": {"email": "ann@x.example"}})), Outcome::Allow);
+    for elsewhere in [json!({"to": [{"email": "ann@x.example"}]}), json!({"to": "ann@x.example"})] {
+        assert_eq!(said(elsewhere.clone()), Outcome::Escalate, "{elsewhere}");
+    }
+}

@@ -62,7 +62,11 @@ fn a_clause_is_named_with_everything_in_its_way() {
     assert_eq!(grounds(&verdict("100", true, 0)), json!(["mandate M-1 amount-above"]));
     assert_eq!(
         grounds(&verdict("100", false, 2)),
-        json!(["mandate M-1 amount-above", "mandate M-1 count-reached", "mandate M-1 counterparty-unknown"])
+        json!([
+            "mandate M-1 amount-above",
+            "mandate M-1 count-reached: count per day 0",
+            "mandate M-1 counterparty-unknown",
+        ])
     );
     assert_eq!(grounds(&verdict("200", true, 0)), json!([]), "an allow has nothing in its way");
     let why = verdict("100", true, 2).why();
@@ -124,4 +128,82 @@ fn after_a_narrowing_an_open_question_shows_what_is_in_the_way_by_then() {
     let half = Asked { given: vec![person()], ..open.clone() };
     assert_eq!(step::after_narrowing(&half, Some(&before)), AfterChange::Anew);
     assert_eq!(step::after_narrowing(&open, None), AfterChange::Withdrawn);
+}
+
+/// What stands in the way of a payment to two people, of which so much is used by the line of each book.
+fn grounds_of(case: &Case, full: &[&str]) -> Grounds {
+    let action = action(json!({
+        "intent": "pay", "amount": {"value": "150", "currency": "EUR"}, "counterparty": ["ann", "bob"],
+        "resource": "order:1", "arguments": {"a": 9, "b": 9},
+    }));
+    case.standing(|standing| {
+        let used = |look: &crate::engine::BookUse| {
+            let line = format!("{} {:?}", look.book, look.since);
+            Ok::<_, Infallible>(if full.iter().any(|part| line.contains(part)) { 1_000_000 } else { 0 })
+        };
+        let Ok((verdict, _)) = decide_reading(standing, &action, now(), used);
+        verdict.grounds()
+    })
+}
+
+#[test]
+fn one_limit_is_not_another() {
+    let case = Case::new(terms(json!([{"id": "M-1", "intent": "pay", "effect": "allow", "limits": [
+        {"total": {"value": "9000", "currency": "EUR"}, "per": "day", "each": "counterparty"},
+        {"total": {"value": "9000", "currency": "EUR"}, "per": "month", "pool": "all"},
+        {"count": 5, "per": "day", "pool": "some"},
+        {"count": 5, "per": "hour", "pool": "other"},
+        {"once_per": "resource"},
+    ]}])));
+    let full = [
+        "/EUR/counterparty/ann",
+        "/EUR/counterparty/bob",
+        "pool/all",
+        "pool/some",
+        "pool/other",
+        "/uses/resource",
+    ];
+    let each: Vec<Grounds> = full.iter().map(|part| grounds_of(&case, &[part])).collect();
+    for (place, one) in each.iter().enumerate() {
+        for (other_place, other) in each.iter().enumerate() {
+            assert_eq!(one.cover(other), place == other_place, "{one:?} {other:?}");
+        }
+        assert!(grounds_of(&case, &full).cover(one));
+    }
+    assert!(!format!("{each:?}").contains("ann"), "nobody is named");
+}
+
+#[test]
+fn one_condition_is_not_another_of_its_kind() {
+    let when = |when: Value| {
+        grounds_of(
+            &Case::new(terms(json!([{"id": "M-1", "intent": "pay", "effect": "allow", "when": when}]))),
+            &[],
+        )
+    };
+    let (a, b) = (
+        when(json!({"arguments": {"/a": {"at_most": 5}}})),
+        when(json!({"arguments": {"/b": {"at_most": 5}}})),
+    );
+    assert!(!a.cover(&b) && !b.cover(&a));
+    let (equals, listed) = (
+        when(json!({"arguments": {"/a": {"equals": 5}}})),
+        when(json!({"arguments": {"/a": {"in": [5, 6]}}})),
+    );
+    assert!(!equals.cover(&listed));
+}
+
+#[test]
+fn a_child_s_clause_is_not_its_parent_s_of_the_same_name() {
+    let mut case = Case::new(terms(json!([{"id": "M-1", "intent": "pay", "effect": "allow"}])));
+    let limited = || {
+        clauses(
+            json!([{"id": "C-1", "intent": "pay", "effect": "allow", "limits": [{"count": 1, "per": "day"}]}]),
+        )
+    };
+    case.credentials = vec![limited(), limited()];
+    let lines = case
+        .standing(|standing| standing.credentials.iter().map(|own| own.id.to_string()).collect::<Vec<_>>());
+    let (child, parent) = (grounds_of(&case, &[&lines[0]]), grounds_of(&case, &[&lines[1]]));
+    assert!(!child.cover(&parent) && !parent.cover(&child), "{child:?} {parent:?}");
 }

@@ -41,6 +41,17 @@ pub fn complete_root(nodes: &[Hash]) -> Hash {
     }
 }
 
+/// Nodes side by side, and above them what they come to in pairs, up to one; a node without a neighbour has none above it.
+pub fn levels(nodes: Vec<Hash>) -> Vec<Vec<Hash>> {
+    let mut levels = vec![nodes];
+    while let Some(below) = levels.last().filter(|below| below.len() > 1) {
+        let (pairs, _) = below.as_chunks::<2>();
+        let above = pairs.iter().map(|[left, right]| node_hash(left, right)).collect();
+        levels.push(above);
+    }
+    levels
+}
+
 /// The right edge of a tree: all that is needed to append to it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Frontier {

@@ -282,6 +282,19 @@ proptest! {
     }
 
     #[test]
+    fn above_nodes_stands_what_each_complete_pair_comes_to(count in 0usize..70) {
+        let leaves = numbered(count);
+        let levels = levels(leaves.clone());
+        let mut width = 1;
+        for level in &levels {
+            let expected: Vec<Hash> = leaves.chunks_exact(width).map(naive_root).collect();
+            prop_assert_eq!(level, &expected);
+            width *= 2;
+        }
+        prop_assert!(levels.last().unwrap().len() <= 1, "up to one");
+    }
+
+    #[test]
     fn a_path_shows_one_leaf_at_one_place(size in 1u64..70, index in 0u64..70, other in 0u64..70, cut in 0usize..7) {
         let leaves = numbered(usize::try_from(size).unwrap());
         let index = index % size;

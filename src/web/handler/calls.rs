@@ -2,9 +2,13 @@
 
 use super::reply::{html, query_value, read};
 use super::visit::Visit;
+use crate::app::export::Format;
 use crate::app::{App, Caller};
 use crate::domain::{AgentId, CredentialId, Malformed, Outcome, PrincipalId, TenantSlug, Timestamp};
-use crate::http::{Problem, Query, narrow_to, page_of, receipt_line, start_export};
+use crate::evidence::subject::Subject;
+use crate::http::{
+    Problem, Query, Wanted, begin_export, export_answer, narrow_to, page_of, receipt_line, subject_for,
+};
 use crate::storage::receipt::Filter as Asked;
 use crate::storage::{AnyConnection, StoreError, agent, credential, principal};
 use crate::web::display::{self, Shown};
@@ -64,8 +68,12 @@ pub(super) async fn receipt(
 pub(super) async fn export(app: web::Data<App>, request: HttpRequest) -> HttpResponse {
     read(&app, &request, Section::Calls, async |visit| {
         let query = Query::read(&request, &["credential", "format", "from", "until"])?;
-        let credential = query.text("credential").unwrap_or_default();
-        start_export(app.clone().into_inner(), &caller(visit), credential, &query).await
+        let credential = query.parsed("credential")?.ok_or_else(|| Problem::not_found("credential"))?;
+        let format = query.parsed("format")?.unwrap_or(Format::JsonLines);
+        let wanted = Wanted { format, from: query.time("from")?, until: query.time("until")? };
+        let subject = subject_for(&app, &visit.person, Subject::Credential(credential)).await?;
+        let begun = begin_export(&app, &visit.person, subject, wanted).await?;
+        export_answer(app.clone().into_inner(), begun, 0)
     })
     .await
 }

@@ -5,21 +5,22 @@ mod calls;
 mod decision;
 mod decision_page;
 mod draft;
+mod explorer;
+mod exports;
 mod mandate;
 mod people;
 mod queue;
 mod reply;
 mod session;
 mod visit;
+mod who;
 
-use super::STYLE_SHEET;
+use super::{STATIC_CACHING, STYLE_SHEET};
 use crate::app::App;
 use crate::http::{self, Problem};
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, guard, web};
 
-/// How long browsers keep the style sheet.
-const STYLE_SHEET_CACHING: &str = "public, max-age=3600";
 /// What is never answered with a page, whatever the caller accepts.
 const MACHINES: [&str; 5] = ["/v1/", "/oauth/", "/log/", "/.well-known/", "/problems/"];
 
@@ -60,14 +61,23 @@ pages! {
     post "/credentials/{credential}/revoke" agents::revoke;
     get "/calls" calls::list;
     get "/calls/export" calls::export;
+    get "/exports" exports::list;
+    post "/exports" exports::begin;
+    get "/exports/{export}/file" exports::file;
     get "/calls/receipts/{receipt}.json" calls::receipt;
+    get "/who" who::show;
+    post "/who" who::ask;
+    get "/who/{receipt}/file" who::file;
+    get "/verify" explorer::show;
     get "/static/procura.css" style_sheet;
+    get "/static/explorer.js" explorer::script;
+    get "/static/explorer/{part}" explorer::part;
 }
 
 async fn style_sheet() -> HttpResponse {
     HttpResponse::Ok()
         .content_type("text/css; charset=utf-8")
-        .insert_header((header::CACHE_CONTROL, STYLE_SHEET_CACHING))
+        .insert_header((header::CACHE_CONTROL, STATIC_CACHING))
         .body(STYLE_SHEET)
 }
 

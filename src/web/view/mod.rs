@@ -10,6 +10,8 @@ mod clause;
 mod condition;
 mod decision;
 mod draft;
+mod explorer;
+mod exports;
 mod frame;
 mod mandate;
 mod people;
@@ -19,6 +21,7 @@ mod scope;
 mod sign_in;
 #[cfg(test)]
 mod tests;
+mod who;
 
 pub use agents::{AgentRow, AgentsPage, CredentialRow, IssuedPage, LIFETIMES, Lifetime, Standing};
 pub use calls::{CallRow, CallsPage, Choice, Filter};
@@ -27,6 +30,8 @@ pub use decision::{
     Asked, Attachment, ClauseLine, Counterparty, DecisionPage, Event, Evidence, Stage, Status, VALIDITIES,
 };
 pub use draft::{Answer, ChangedRow, DraftCheck, Sum};
+pub use explorer::ExplorerPage;
+pub use exports::{ExportRow, ExportsPage, Stage as ExportStage, Typed as TypedExport};
 pub use frame::{Frame, Section, Tone, Visitor};
 pub use mandate::{Editor, FaultLine, KnownLine, MandatePage, MandateVersionPage, VersionRow};
 pub use people::{Mine, Needed, People, YesLine};
@@ -34,3 +39,4 @@ pub use problem::ProblemPage;
 pub use queue::{EndedRow, OpenRow, QueuePage};
 pub use scope::{ScopeChoice, choices};
 pub use sign_in::SignInPage;
+pub use who::{LinkRow, WhoMatch, WhoPage};

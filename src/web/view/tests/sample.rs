@@ -421,6 +421,44 @@ pub(super) fn calls(said: &str) -> CallsPage {
     }
 }
 
+pub(super) fn exports(said: &str) -> ExportsPage {
+    let row = |who: Option<&str>, stage, file: Option<&str>| ExportRow {
+        at: at(-1),
+        who: who.map(|who| line(label(said, who))),
+        what: line(label(said, "Refund desk")),
+        period: Some((Some(at(-9)), None)),
+        format: "jsonl".into(),
+        stage,
+        file: file.map(str::to_owned),
+        receipt: file.map(|_| "/calls/receipts/rcpt_01kdz4qg5w3m9y8x7v6t5s4r3p.json".into()),
+    };
+    let choice = Choice {
+        value: "agt_01kdz4qg5w3m9y8x7v6t5s4r3a".into(),
+        says: label(said, "Refund desk").into(),
+        is_chosen: true,
+    };
+    let file = "/exports/exp_01kdz4qg5w3m9y8x7v6t5s4r3e/file";
+    ExportsPage {
+        frame: frame(said, Section::Calls),
+        subjects: vec![("Your agents", vec![choice])],
+        typed: TypedExport {
+            subject: said.into(),
+            id: said.into(),
+            format: "csv".into(),
+            from: said.into(),
+            until: said.into(),
+            zone: "Europe/Berlin".into(),
+        },
+        exports: vec![
+            row(None, ExportStage::Begun, Some(file)),
+            row(Some("Ingrid"), ExportStage::Running { done: 4, all: 9 }, None),
+            row(None, ExportStage::Whole { lines: 9 }, Some(file)),
+        ],
+        older: Some("/exports?cursor=exp_01kdz4".into()),
+        sees_tenant: true,
+    }
+}
+
 pub(super) fn problem(said: &str) -> ProblemPage {
     ProblemPage {
         frame: frame(said, Section::Queue),
@@ -430,4 +468,45 @@ pub(super) fn problem(said: &str) -> ProblemPage {
         request_id: Some("0f3c1a".into()),
         onward: Some(("/queue".into(), "To the queue")),
     }
+}
+
+pub(super) fn who(said: &str) -> WhoPage {
+    let link = |kind, who: &str, says: &str, hours| LinkRow {
+        at: at(hours),
+        who: line(label(said, who)),
+        says: line(label(said, says)),
+        kind,
+        id: "rcpt_01kdz4qg5w3m9y8x7v6t5s4r3p".into(),
+    };
+    let sentence =
+        "The mandate of Ada Lovelace allowed this on 1 November 2026 at 10:00 UTC without asking anybody.";
+    let found = WhoMatch {
+        sentence: line(label(said, sentence)),
+        rest: vec![line(label(said, "asked by credential \"inbox\" of agent \"Refund desk\"."))],
+        standing: "allowed",
+        tone: Tone::Good,
+        receipt: "/calls/receipts/rcpt_01kdz4qg5w3m9y8x7v6t5s4r3p.json".into(),
+        file: "/who/rcpt_01kdz4qg5w3m9y8x7v6t5s4r3p/file".into(),
+        decision: Some("/queue/dec_01kdz4qg5w3m9y8x7v6t5s4r3p".into()),
+        chain: vec![
+            link("mandate.put", "Ada Lovelace", "put version 4 of the mandate live, widened", -9),
+            link(
+                "gate.evaluate",
+                "credential \"inbox\"",
+                "asked for `payments.refund`, and was answered allow",
+                -1,
+            ),
+        ],
+    };
+    WhoPage {
+        frame: frame(said, Section::Calls),
+        q: said.into(),
+        matches: vec![found.clone(), found],
+        more: true,
+        not_searched: 12,
+    }
+}
+
+pub(super) fn explorer() -> ExplorerPage {
+    ExplorerPage { frame: Frame::default(), kinds: "gate.evaluate decision.approve".into() }
 }
