@@ -105,7 +105,6 @@ async fn write_one(
             Ok(entries.collect::<Vec<(Key, u16)>>())
         })
         .await?;
-    let written =
-        app.committer.upkeep(tenant.clone(), move |books| act::write(books, run, entries)).await??;
-    Ok(written.value)
+    app.committer.upkeep(tenant.clone(), move |books| act::write(books, run, entries)).await??;
+    Ok(Some(left))
 }

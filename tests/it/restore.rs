@@ -366,8 +366,8 @@ fn what_procura_did_not_make_is_in_no_backup() {
         let changed = folder.write("changed", "").display().to_string();
         std::fs::copy(&backup, &changed).unwrap();
         crate::database::Store::Sqlite(changed.clone().into()).connect().execute(sql);
-        let said = restore(&empty_place(Db::Sqlite, &server), 1, &[&changed, "--accept-loss", "why not"]);
-        assert!(said.contains(words) && said.contains("nothing was changed"), "`{words}` in {said}");
+        let told = restore(&empty_place(Db::Sqlite, &server), 1, &[&changed, "--accept-loss", "why not"]);
+        assert!(told.contains(words) && told.contains("nothing was changed"), "`{words}` in {told}");
         server.database().connect().execute(sql);
         let output = server.run(&["backup", &second]);
         assert_eq!(output.status.code(), Some(1), "{}", said(&output));
