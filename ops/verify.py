@@ -6,7 +6,7 @@ LARGEST, DEEPEST, EXACT, BLANK, MARK, ZERO = 16 << 20, 40, 2**53 - 1, b" \t\n\r\
 class Fault(ValueError):  # The first thing that does not hold
     def __init__(self, field, detail, expected=None, found=None, status=1):
         self.status, values = status, (value.hex() if type(value) is bytes else value for value in (expected, found))
-        super().__init__(f"{field}: {detail}" + (" (expected {}, found {})".format(*values) if found is not None else ""))
+        super().__init__(f"{field}: {detail}".removeprefix(": ") + (" (expected {}, found {})".format(*values) if found is not None else ""))
 def need(holds, *said, **status):
     if not holds: raise Fault(*said, **status)
     return holds
@@ -346,7 +346,7 @@ class Verifier:
             need(not wrong, "", wrong)
             state = self.take(state, value)
             if state == "several":  # The lines of the first were not kept: from the beginning, keeping them
-                need(name != "-" and os.path.isfile(name), "export", "several stand in one stream, which is read once: give them as files", status=2)
+                need(name != "-" and os.path.isfile(name), "", "several exports stand in one stream, which is read once: give them as files", status=2)
                 return file.seek(0), self.__init__(self.given, False), self.read(name, file)
         need(state, "", "it holds nothing", status=2)
         need(not isinstance(state, Export), "export", "it ends without its manifest: it was cut")
