@@ -335,7 +335,7 @@ impl Walk<'_> {
 
 /// What is wrong with a receipt's content: it opens other commitments than its documents hold, or is gone without a
 /// receipt that says so.
-fn content_fault(
+pub(super) fn content_fault(
     connection: &mut AnyConnection,
     stored: &StoredReceipt,
 ) -> Result<Option<String>, StoreError> {

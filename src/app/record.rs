@@ -49,9 +49,8 @@ pub(super) fn changed(
 
 fn content(input: Option<&Value>, output: Option<&Value>, content: Option<&str>) -> Option<Changed> {
     let changed = |field: String, expected: String, found: String| Some(Changed { field, expected, found });
-    let value = match content.map(serde_json::from_str::<Value>).transpose() {
-        Ok(value) => value,
-        Err(_) => return changed("content".into(), "an object of openings".into(), "no JSON".into()),
+    let Ok(value) = content.map(serde_json::from_str::<Value>).transpose() else {
+        return changed("content".into(), "an object of openings".into(), "no JSON".into());
     };
     match check_content(input, output, value.as_ref()) {
         Err(mismatch) => changed(format!("content {}", mismatch.pointer), mismatch.expected, mismatch.found),

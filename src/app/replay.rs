@@ -1,5 +1,6 @@
 //! A whole log decided again: every recorded answer of the gate, from what its receipt names, over several threads.
 
+use super::examine::content_fault;
 use super::{authority, ends, record};
 use crate::actions::again::{Again, NotAgain, Redecided, Undecidable};
 use crate::domain::{Outcome, ReceiptId, TenantSlug, Timestamp};
@@ -331,6 +332,11 @@ fn changed(
             format!("a receipt of `{}` at {place}", tenant.slug),
             stored.body.id.to_string(),
         );
+    }
+    if stored.erased_by.is_some()
+        && let Some(why) = content_fault(connection, stored)?
+    {
+        return changed("content", "erased by the receipt that it names".into(), why);
     }
     let beside = record::changed(connection, stored)?;
     Ok(beside.map(|record::Changed { field, expected, found }| Difference::Changed {
