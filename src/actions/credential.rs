@@ -120,7 +120,7 @@ pub fn derive(books: &mut Books<'_>, caller: &AgentCaller, terms: &Terms) -> Res
     if let Some((place, _)) = asking.clone().find(|(_, clause)| clause.approvals.is_some()) {
         // Else an agent would say who decides on what it asks, and whose queue it stands in.
         let detail = "only people say whose yes is asked for";
-        return Err(Malformed::at(&format!("/clauses/{place}/approvals"), detail).into());
+        return Err(Malformed::at(format!("/clauses/{place}/approvals"), detail).into());
     }
     let parent = &standing.credential;
     if parent.depth >= DEEPEST {

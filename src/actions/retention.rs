@@ -85,15 +85,13 @@ fn read_rule(value: &Value) -> Result<(IntentPattern, u32), Malformed> {
     let days = after.strip_suffix(" days").or_else(|| after.strip_suffix(" day"));
     let days =
         days.filter(|days| days.bytes().all(|byte| byte.is_ascii_digit())).and_then(|days| days.parse().ok());
-    match days.filter(|days| (1..=LONGEST_DAYS).contains(days)) {
-        Some(days) => Ok((intent, days)),
-        None => {
-            let shown: String = after.chars().take(40).collect();
-            let detail =
-                format!("`{}` found, 1 to {LONGEST_DAYS} days expected, as `400 days`", shown.escape_debug());
-            Err(Malformed::at("/after", detail))
-        }
-    }
+    let days = days.filter(|days| (1..=LONGEST_DAYS).contains(days)).ok_or_else(|| {
+        let shown: String = after.chars().take(40).collect();
+        let detail =
+            format!("`{}` found, 1 to {LONGEST_DAYS} days expected, as `400 days`", shown.escape_debug());
+        Malformed::at("/after", detail)
+    })?;
+    Ok((intent, days))
 }
 
 /// The live rules, and their version; none and 0 where nobody put any.

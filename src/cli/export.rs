@@ -166,7 +166,9 @@ fn begin(sources: &Sources, options: &arguments::Export, place: &Place) -> Resul
     }
     let out = sources.required("out", options.out.as_deref(), file)?;
     with_app(place, &named.path(), |app, runtime| {
-        let found = named.find(&mut *app.readers.get().map_err(failed)?).map_err(failed)?;
+        let found = named
+            .find(&mut *app.readers.get().map_err(|error| failed(&error))?)
+            .map_err(|error| failed(&error))?;
         let (tenant, subject) = found.ok_or_else(|| named.missing())?;
         let asked = Asked { tenant, subject, format, from, until, taken_by: None };
         let begun = runtime
@@ -180,10 +182,10 @@ fn begin(sources: &Sources, options: &arguments::Export, place: &Place) -> Resul
 /// Goes on with a file that broke off.
 fn go_on(app: &App, runtime: &Runtime, path: &Path) -> Result<Done, Failure> {
     let id = resume::export_of(path).map_err(Failure::failed)?;
-    let mut connection = app.readers.get().map_err(failed)?;
+    let mut connection = app.readers.get().map_err(|error| failed(&error))?;
     let mut found = None;
-    for tenant in storage::tenant::all(&mut connection).map_err(failed)? {
-        found = storage::export::find(&mut connection, &tenant.slug, id).map_err(failed)?;
+    for tenant in storage::tenant::all(&mut connection).map_err(|error| failed(&error))? {
+        found = storage::export::find(&mut connection, &tenant.slug, id).map_err(|error| failed(&error))?;
         if found.is_some() {
             break;
         }
@@ -198,7 +200,7 @@ fn go_on(app: &App, runtime: &Runtime, path: &Path) -> Result<Done, Failure> {
     write(app, runtime, begun, grown, out)
 }
 
-fn failed(error: StoreError) -> Failure {
+fn failed(error: &StoreError) -> Failure {
     Failure::failed(error.to_string())
 }
 

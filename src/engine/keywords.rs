@@ -2,7 +2,7 @@
 //!
 //! The library that compiles schemas finds the same, and says it of the whole document.
 
-use super::node::{Faults, Node};
+use super::node::{Faults, Members, Node};
 use serde_json::Value;
 
 /// The kinds of value that `type` names (JSON Schema 2020-12, Validation §6.1.1).
@@ -76,7 +76,7 @@ pub(super) fn check(schema: &Node<'_>, faults: &mut Faults) {
         schema.unexpected::<()>("a schema: an object, true or false", faults);
         return;
     }
-    for (name, node) in schema.open_object(faults).iter().flat_map(|object| object.iter()) {
+    for (name, node) in schema.open_object(faults).iter().flat_map(Members::iter) {
         if let Some(shape) = shape(name) {
             said(&node, &shape, faults);
         }
@@ -92,7 +92,7 @@ fn said(node: &Node<'_>, shape: &Shape, faults: &mut Faults) {
         }
         Shape::SchemaMap => {
             let members = node.open_object(faults);
-            members.iter().flat_map(|object| object.iter()).for_each(|(_, entry)| check(&entry, faults));
+            members.iter().flat_map(Members::iter).for_each(|(_, entry)| check(&entry, faults));
         }
         Shape::Type => kinds(node, faults),
         Shape::Texts => texts(node, faults),
@@ -101,7 +101,7 @@ fn said(node: &Node<'_>, shape: &Shape, faults: &mut Faults) {
         }
         Shape::TextsMap => {
             let members = node.open_object(faults);
-            members.iter().flat_map(|object| object.iter()).for_each(|(_, entry)| texts(&entry, faults));
+            members.iter().flat_map(Members::iter).for_each(|(_, entry)| texts(&entry, faults));
         }
         Shape::Number if !node.value().is_number() => {
             node.unexpected::<()>("a number", faults);
@@ -164,11 +164,10 @@ pub(super) fn may_hold(schema: &Value, pointer: &str) -> bool {
         }
         match (kind, members.get("additionalProperties").or_else(|| members.get("unevaluatedProperties"))) {
             (Some("array"), _) => return token.parse::<usize>().is_ok(),
-            (Some("string" | "number" | "integer" | "boolean" | "null"), _) => return false,
-            (_, Some(Value::Bool(false))) => return false,
-            (_, Some(_)) => return true,
+            (Some("string" | "number" | "integer" | "boolean" | "null"), _)
+            | (_, Some(Value::Bool(false))) => return false,
             (_, None) if named.is_some() => return false,
-            (_, None) => return true,
+            (_, Some(_) | None) => return true,
         }
     }
     true

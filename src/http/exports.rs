@@ -211,7 +211,7 @@ fn stream(app: Arc<App>, begun: Export, after: u64, place: OwnedSemaphorePermit)
         match written {
             Ok(_) if skipped == 0 => whole.store(true, Ordering::Release),
             Ok(_) => {
-                tracing::warn!(export = %begun.header.export, "an export is shorter than what is there of it")
+                tracing::warn!(export = %begun.header.export, "an export is shorter than what is there of it");
             }
             Err(error) => tracing::warn!(%error, export = %begun.header.export, "an export ended early"),
         }

@@ -106,9 +106,9 @@ fn what_decides_is_held_against_the_receipts_that_put_it_there(db: Db) {
         assert!(said_of.iter().any(|one| one.contains(words)), "`{words}` in {said_of:?}");
         if *words == "`mandates.document` of version 2" {
             let looked = server.run(&["doctor", "--no-drill"]);
-            let lines = String::from_utf8_lossy(&looked.stdout).into_owned();
-            let line = lines.lines().find(|line| line.starts_with("fail  authority")).unwrap_or_default();
-            assert!(line.contains(words), "{lines}");
+            let told = String::from_utf8_lossy(&looked.stdout).into_owned();
+            let failed = told.lines().find(|line| line.starts_with("fail  authority")).unwrap_or_default();
+            assert!(failed.contains(words), "{told}");
             let output = server.run(&["backup", &file(&folder, "backup")]);
             assert_eq!(output.status.code(), Some(1), "{}", said(&output));
             assert!(said(&output).contains(words), "{}", said(&output));

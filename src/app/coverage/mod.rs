@@ -153,8 +153,8 @@ pub fn coverage(
         let mut connection = readers.get()?;
         let page = page(&mut connection, asked, after.as_deref())?;
         drop(connection);
-        let Some(last) = page.last() else { break };
-        after = Some(last.effect.id.to_string());
+        let Some(end) = page.last() else { break };
+        after = Some(end.effect.id.to_string());
         advance(u64::try_from(page.len()).unwrap_or_default());
         for recorded in &page {
             lines.hold(recorded, asked, &mut found);

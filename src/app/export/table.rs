@@ -2,7 +2,7 @@
 
 use super::ExportError;
 use super::form::{Count, Facts, Form};
-use crate::domain::Hash;
+use crate::domain::{Amount, Hash};
 use crate::evidence::export::Header;
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::{AnyConnection, StoreError};
@@ -66,7 +66,7 @@ impl Table {
             body.kind.as_str().to_owned(),
             body.outcome.map(|outcome| outcome.as_str().to_owned()).unwrap_or_default(),
             stored.intent.as_ref().map(ToString::to_string).unwrap_or_default(),
-            facts.amount.map(|amount| amount.major_units()).unwrap_or_default(),
+            facts.amount.map(Amount::major_units).unwrap_or_default(),
             facts.amount.map(|amount| amount.currency().to_string()).unwrap_or_default(),
             facts.reason.unwrap_or_default(),
             facts.clauses.unwrap_or_default(),
