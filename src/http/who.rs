@@ -99,7 +99,7 @@ pub(super) async fn file(
     hand_over(&app, caller, &path).await
 }
 
-/// The file that [`file`] answers, for the wire and for the page.
+/// The file that [`file()`] answers, for the wire and for the page.
 pub(crate) async fn hand_over(app: &App, caller: Caller, id: &str) -> Result<HttpResponse, Problem> {
     let _place = place(app, &caller)?;
     let id: ReceiptId = path_id(id, "receipt")?;

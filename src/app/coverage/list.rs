@@ -16,13 +16,13 @@ const LONGEST_TEXT: usize = 1024;
 /// Which column, or member, holds what; a name that was not given is looked for and may be missing.
 #[derive(Debug, Clone, Default)]
 pub struct Columns {
-    /// The provider's reference [`reference`].
+    /// The provider's reference (`reference`, unless said).
     pub reference: Option<String>,
-    /// The amount in major units [`amount`].
+    /// The amount in major units (`amount`, unless said).
     pub amount: Option<String>,
-    /// The amount's currency [`currency`].
+    /// The amount's currency (`currency`, unless said).
     pub currency: Option<String>,
-    /// When it happened, with an offset [`time`].
+    /// When it happened, with an offset (`time`, unless said).
     pub time: Option<String>,
     /// The idempotency key that the provider was handed, where it gives it back.
     pub key: Option<String>,

@@ -1,6 +1,6 @@
 //! Who allowed this? From a receipt's id, a hash, a reference or a request to one sentence and what stands behind it.
 //!
-//! [`sought`] reads what is asked for, [`find`] looks for it, [`case`] gathers the receipts behind it, and [`words`]
+//! `sought` reads what is asked for, `find` looks for it, `case` gathers the receipts behind it, and `words`
 //! says it. Nothing here writes.
 
 mod acts;

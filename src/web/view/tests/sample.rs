@@ -1,5 +1,9 @@
 //! Every page once, with `said` wherever text from outside goes.
 
+mod asked;
+
+pub(super) use asked::{explorer, who};
+
 use crate::domain::{AgentKind, Malformed, Outcome, Scope, Scopes, Timestamp};
 use crate::engine::{Action, MandateDocument, read_request};
 use crate::web::display::{block, json, line};
@@ -468,45 +472,4 @@ pub(super) fn problem(said: &str) -> ProblemPage {
         request_id: Some("0f3c1a".into()),
         onward: Some(("/queue".into(), "To the queue")),
     }
-}
-
-pub(super) fn who(said: &str) -> WhoPage {
-    let link = |kind, who: &str, says: &str, hours| LinkRow {
-        at: at(hours),
-        who: line(label(said, who)),
-        says: line(label(said, says)),
-        kind,
-        id: "rcpt_01kdz4qg5w3m9y8x7v6t5s4r3p".into(),
-    };
-    let sentence =
-        "The mandate of Ada Lovelace allowed this on 1 November 2026 at 10:00 UTC without asking anybody.";
-    let found = WhoMatch {
-        sentence: line(label(said, sentence)),
-        rest: vec![line(label(said, "asked by credential \"inbox\" of agent \"Refund desk\"."))],
-        standing: "allowed",
-        tone: Tone::Good,
-        receipt: "/calls/receipts/rcpt_01kdz4qg5w3m9y8x7v6t5s4r3p.json".into(),
-        file: "/who/rcpt_01kdz4qg5w3m9y8x7v6t5s4r3p/file".into(),
-        decision: Some("/queue/dec_01kdz4qg5w3m9y8x7v6t5s4r3p".into()),
-        chain: vec![
-            link("mandate.put", "Ada Lovelace", "put version 4 of the mandate live, widened", -9),
-            link(
-                "gate.evaluate",
-                "credential \"inbox\"",
-                "asked for `payments.refund`, and was answered allow",
-                -1,
-            ),
-        ],
-    };
-    WhoPage {
-        frame: frame(said, Section::Calls),
-        q: said.into(),
-        matches: vec![found.clone(), found],
-        more: true,
-        not_searched: 12,
-    }
-}
-
-pub(super) fn explorer() -> ExplorerPage {
-    ExplorerPage { frame: Frame::default(), kinds: "gate.evaluate decision.approve".into() }
 }
