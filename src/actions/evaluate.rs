@@ -7,7 +7,7 @@ use super::evaluated::{self, Evaluated, decision_state, draft};
 use super::judge::{judge, reserve};
 use super::recording::{Beside, Content};
 use super::replay;
-use super::request::Derived;
+use super::request::{Derived, Private};
 use super::{enforcement_point, lookup, queue, request, withdraw};
 use crate::committer::{Books, Life, LiveCatalogue, Standing};
 use crate::domain::{DecisionId, Duration, EffectId, EnforcementPointId, Hash, Malformed, Outcome, Scope};
@@ -39,6 +39,8 @@ pub struct Call {
     pub enforcement_point: Option<EnforcementPointId>,
     /// What is asked.
     pub described: Described,
+    /// What of it can name or describe a person.
+    pub private: Private,
     /// What that comes to by the catalogue that a batch saw last, if one did.
     pub derived: Option<Derived>,
     /// Where the catalogue is left that this batch sees.
@@ -56,7 +58,7 @@ pub fn evaluate(books: &mut Books<'_>, call: &Call) -> Result<Answer, Error> {
     let standing = admit(books, call)?;
     // Whoever comes second finds it there.
     let _ = call.catalogue.set(standing.catalogue.clone());
-    let request_hash = request::request_hash(books.lookup_key(), &call.described);
+    let request_hash = request::request_hash(books.lookup_key(), &call.described, &call.private);
     if let Some(replayed) = replay::find(books, call, &standing, request_hash)? {
         return replay::answer(books, call, &standing, &replayed);
     }

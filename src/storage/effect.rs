@@ -115,7 +115,7 @@ pub fn find(
     effects::table
         .find((tenant.as_str(), id.to_string()))
         .select(COLUMNS)
-        .first::<Row>(connection)
+        .get_result::<Row>(connection)
         .optional()?
         .map(read_row)
         .transpose()

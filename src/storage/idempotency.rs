@@ -31,7 +31,7 @@ pub fn find(
     let row = keys::table
         .find((tenant.as_str(), credential.to_string(), key))
         .select((keys::request_hash, keys::log_index, keys::effect, keys::answered_at, keys::expires_at))
-        .first::<Row>(connection)
+        .get_result::<Row>(connection)
         .optional()?;
     row.map(|(request_hash, log_index, effect, answered_at, expires_at)| {
         Ok(Answered {
