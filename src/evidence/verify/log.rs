@@ -38,9 +38,9 @@ impl Log {
         origin: &str,
         size: u64,
         root: Hash,
-        site: &Arc<Site>,
+        at: &Arc<Site>,
     ) -> Result<(), Fault> {
-        self.tree(origin, size, root, site)?;
+        self.tree(origin, size, root, at)?;
         self.signed.insert(size);
         Ok(())
     }
@@ -67,9 +67,9 @@ impl Log {
         size: u64,
         root: Hash,
         whole: u64,
-        site: &Arc<Site>,
+        at: &Arc<Site>,
     ) -> Result<(), Fault> {
-        self.tree(origin, size, root, site)?;
+        self.tree(origin, size, root, at)?;
         self.is_above(size, whole);
         Ok(())
     }
@@ -81,7 +81,7 @@ impl Log {
         }
     }
 
-    fn tree(&mut self, origin: &str, size: u64, root: Hash, site: &Arc<Site>) -> Result<(), Fault> {
+    fn tree(&mut self, origin: &str, size: u64, root: Hash, at: &Arc<Site>) -> Result<(), Fault> {
         if size == 0 {
             return same("merkle.root", &sha256(b""), &root, "a tree without leaves has another root");
         }
@@ -89,7 +89,7 @@ impl Log {
             Entry::Occupied(known) if known.get().0 == root => return Ok(()),
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
-                place.insert((root, Arc::clone(site)));
+                place.insert((root, Arc::clone(at)));
                 return Ok(());
             }
         };
@@ -98,14 +98,8 @@ impl Log {
     }
 
     /// Adds a receipt's leaf; fails where another one is known at its index.
-    pub(super) fn leaf(
-        &mut self,
-        origin: &str,
-        index: u64,
-        leaf: Hash,
-        site: &Arc<Site>,
-    ) -> Result<(), Fault> {
-        self.put(origin, (0, index), leaf, "merkle.index", site)
+    pub(super) fn leaf(&mut self, origin: &str, index: u64, leaf: Hash, at: &Arc<Site>) -> Result<(), Fault> {
+        self.put(origin, (0, index), leaf, "merkle.index", at)
     }
 
     /// Adds the hashes of a tile, or those of an entry bundle.
@@ -124,9 +118,9 @@ impl Log {
         place: (u32, u64),
         node: Hash,
         field: &str,
-        site: &Arc<Site>,
+        at: &Arc<Site>,
     ) -> Result<(), Fault> {
-        let known = self.nodes.entry(place).or_insert_with(|| (node, Arc::clone(site)));
+        let known = self.nodes.entry(place).or_insert_with(|| (node, Arc::clone(at)));
         if known.0 == node {
             return Ok(());
         }
@@ -170,16 +164,16 @@ impl Log {
 
     /// Fails where what was read of leaves and tiles leads to another root than the one that is signed.
     fn check_signed(&self, origin: &str, size: u64, root: &Hash) -> Result<(), Fault> {
-        let Some((signed, site)) = self.trees.get(&size) else { return Ok(()) };
+        let Some((signed, at)) = self.trees.get(&size) else { return Ok(()) };
         let detail =
             format!("it is not the root of the first {size} leaves of the log `{origin}` that were read");
-        same("merkle.root", root, signed, &detail).map_err(|fault| fault.in_site(site))
+        same("merkle.root", root, signed, &detail).map_err(|fault| fault.in_site(at))
     }
 
     /// Fails where a leaf's proof cannot lead to the root it is under, or does not lead there from the leaf that was
     /// read; whether one was.
     pub(super) fn show(&mut self, proof: &OpenedProof) -> Result<bool, Fault> {
-        let OpenedProof { site, index, path, checkpoint } = proof;
+        let OpenedProof { site: at, index, path, checkpoint } = proof;
         let known = self.nodes.get(&(0, *index));
         let leads = match known {
             Some((leaf, _)) => verify_inclusion(leaf, *index, checkpoint.size, path, &checkpoint.root),
@@ -195,7 +189,7 @@ impl Log {
         let (before, with) = beginnings(leaf, *index, checkpoint.size, path);
         for (size, root) in [(*index, before), (index.saturating_add(1), Some(with))] {
             if let Some(root) = root.filter(|_| size < checkpoint.size) {
-                self.begins(&checkpoint.origin, size, root, checkpoint.size, site)?;
+                self.begins(&checkpoint.origin, size, root, checkpoint.size, at)?;
             }
         }
         Ok(true)
@@ -256,9 +250,9 @@ impl Log {
 
     /// Names where a node was read, and where the first of what stands below it was.
     fn placed(&self, fault: Fault, level: u32, index: u64) -> Fault {
-        let site = |level: u32, index: u64| self.nodes.get(&(level, index)).map(|(_, site)| site);
-        let fault = site(level, index).into_iter().fold(fault, Fault::in_site);
-        let first = |below: u32| site(below, index << (level - below));
+        let at = |level: u32, index: u64| self.nodes.get(&(level, index)).map(|(_, at)| at);
+        let fault = at(level, index).into_iter().fold(fault, Fault::in_site);
+        let first = |below: u32| at(below, index << (level - below));
         (0..level).rev().find_map(first).into_iter().fold(fault, Fault::beside)
     }
 

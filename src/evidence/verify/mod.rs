@@ -215,7 +215,7 @@ impl Verifier {
             }
         }
         match reading {
-            Reading::Nothing => Err(Fault::unreadable("it holds nothing")),
+            Reading::Nothing => Err(Fault::unreadable("it holds nothing").in_site(&Arc::new(file.clone()))),
             Reading::Export(open) => Err(open.missing_manifest()),
             Reading::Loose | Reading::BetweenExports => Ok(()),
         }
