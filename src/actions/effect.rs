@@ -1,14 +1,13 @@
 //! What became of an effect, as its agent or an enforcement point reports it.
 
 use super::caller::{AgentCaller, PointCaller};
-use super::recording::{Content, put};
-use super::{Error, enforcement_point, withdraw};
+use super::recording::{Beside, Content, put};
+use super::{Error, enforcement_point, lookup, withdraw};
 use crate::committer::{Books, Draft, Life};
 use crate::domain::{Chain, DecisionId, Duration, EffectId, EnforcementPointId, Malformed};
 use crate::engine::Why;
 use crate::engine::step::{self, Said, Word};
 use crate::evidence::canonical;
-use crate::evidence::document::Canonical;
 use crate::evidence::receipt::Kind;
 use crate::storage::book;
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus};
@@ -131,7 +130,8 @@ pub fn report(
     if found.status.has_ended() {
         put(&mut input, "contradicts", json!(found.status.as_str()));
     }
-    let stored = record(books, &found, status, input, content.finish())?;
+    let found_by = lookup::of_report(books.lookup_key(), report.details.get("reference"));
+    let stored = record(books, &found, status, input, Beside { content: content.finish(), found_by })?;
     if found.status == EffectStatus::Unknown {
         nothing_to_resolve(books, &found)?;
     }
@@ -190,7 +190,7 @@ pub(super) fn overdue(books: &mut Books<'_>, found: &Effect) -> Result<(), Error
         "effect": found.id,
         "report_by": found.report_by,
     });
-    record(books, found, status, input, None).map(|_| ())
+    record(books, found, status, input, Beside::default()).map(|_| ())
 }
 
 /// Gives back what the allow took from the books, where the ending says that nothing happened, and takes it again
@@ -212,7 +212,7 @@ fn record(
     effect: &Effect,
     status: EffectStatus,
     input: Value,
-    content: Option<Canonical>,
+    beside: Beside,
 ) -> Result<Arc<StoredReceipt>, Error> {
     let decision = (status == EffectStatus::Unknown).then(|| books.new_id(DecisionId::new));
     let mut output = json!({"status": status.as_str()});
@@ -224,8 +224,7 @@ fn record(
     draft.agent = Some(effect.agent);
     draft.credential = Some(effect.credential);
     draft.intent = Some(effect.intent.clone());
-    draft.content = content;
-    let stored = books.record(draft)?;
+    let stored = beside.record(books, draft)?;
     if let Some(id) = decision {
         let now = books.now();
         let opened = Decision {
@@ -251,8 +250,7 @@ fn record(
             approvals: BTreeSet::new(),
             why: Why::default(),
         };
-        let (connection, slug) = books.place();
-        decision::insert(connection, slug, &opened)?;
+        books.open_decision(&opened)?;
     }
     Ok(stored)
 }

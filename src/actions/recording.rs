@@ -1,11 +1,14 @@
 //! The documents receipts hash: what stands in them plainly, and what only as a salted commitment.
 
-use crate::committer::entropy;
+use super::{Error, lookup};
+use crate::committer::{Books, Draft, entropy};
 use crate::domain::Hash;
 use crate::evidence::canonical;
 use crate::evidence::commitment::{Salt, commit_canonical, placeholder};
 use crate::evidence::document::{Canonical, Document};
+use crate::storage::receipt::StoredReceipt;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Collects what documents commit to.
 #[derive(Debug, Default)]
@@ -52,6 +55,26 @@ impl Content {
             openings.member(pointer, |out| opening.write(out));
         }
         Some(openings.into())
+    }
+}
+
+/// What goes with a receipt beside its documents.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    /// Salts and values of what the documents commit to.
+    pub(super) content: Option<Canonical>,
+    /// Keyed hashes it is found by: what was asked for, and what a provider calls it.
+    pub(super) found_by: Vec<Hash>,
+}
+
+impl Beside {
+    /// Records a draft with it.
+    pub(super) fn record(self, books: &mut Books<'_>, mut draft: Draft) -> Result<Arc<StoredReceipt>, Error> {
+        draft.content = self.content;
+        draft.found_by.clone_from(&self.found_by);
+        let stored = books.record(draft)?;
+        debug_assert!(lookup::is_found_by(books.lookup_key(), &stored, &self.found_by), "{stored:?}");
+        Ok(stored)
     }
 }
 

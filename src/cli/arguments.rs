@@ -169,6 +169,9 @@ pub(super) struct Serve {
     /// Serve the benchmark's handler that records nothing
     #[arg(long, hide = true)]
     pub(super) bench_bare: bool,
+    /// Verify the signature of every token at every call, for the benchmark
+    #[arg(long, hide = true)]
+    pub(super) bench_verify: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,11 +5,13 @@ use super::log::{Mark, TenantLog};
 use super::standing::{LiveCatalogue, LiveMandate, LivePolicy, Standing, StandingCache};
 use crate::crypto::AuthKey;
 use crate::domain::{
-    AgentId, Chain, CredentialId, FactsFrom, Intent, Outcome, PrincipalId, ReceiptId, TenantSlug, Timestamp,
+    AgentId, Chain, CredentialId, FactsFrom, Hash, Intent, Outcome, PrincipalId, ReceiptId, TenantSlug,
+    Timestamp,
 };
 use crate::engine::ENGINE_VERSION;
 use crate::evidence::document::Canonical;
 use crate::evidence::receipt::{self, Body, Kind};
+use crate::storage::decision::Decision;
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::tenant::Tenant;
 use crate::storage::{self, AnyConnection, StoreError};
@@ -46,6 +48,8 @@ pub struct Draft {
     pub output: Canonical,
     /// Salts and values of what they commit to.
     pub content: Option<Canonical>,
+    /// Keyed hashes it is found by, beside its own hashes.
+    pub found_by: Vec<Hash>,
 }
 
 impl Draft {
@@ -66,6 +70,7 @@ impl Draft {
             input: input.into(),
             output: output.into(),
             content: None,
+            found_by: Vec::new(),
         }
     }
 
@@ -139,6 +144,29 @@ impl<'a> Books<'a> {
     /// The place in the log that the next receipt takes.
     pub fn next_index(&self) -> u64 {
         self.log.next_index()
+    }
+
+    /// Whether no decision about an action of this agent waits.
+    pub fn is_quiet(&mut self, agent: AgentId) -> Result<bool, StoreError> {
+        self.log.is_quiet(self.connection, agent)
+    }
+
+    /// Puts a decision into the queue.
+    pub fn open_decision(&mut self, decision: &Decision) -> Result<(), StoreError> {
+        self.log.may_wait(Some(decision.agent));
+        storage::decision::insert(self.connection, &self.log.keys.tenant.slug, decision)
+    }
+
+    /// Gives back the yes that the call at a place of the log used.
+    pub(super) fn give_back_yes(&mut self, log_index: u64, still_stands: bool) -> Result<(), StoreError> {
+        self.log.may_wait(None);
+        storage::decision::give_back(self.connection, &self.log.keys.tenant.slug, log_index, still_stands)?;
+        Ok(())
+    }
+
+    /// Says that something recorded is not to be found any more as it was.
+    pub fn forget_lookups(&mut self) {
+        self.log.forget_lookups();
     }
 
     /// What decides about a credential; `None` if the tenant has no such credential.
@@ -216,7 +244,7 @@ impl<'a> Books<'a> {
             content: draft.content.map(|content| into_text(content.into_bytes())).transpose()?,
             erased_by: None,
         });
-        self.log.append(stored.clone());
+        self.log.append(stored.clone(), &draft.found_by);
         self.recorded.push(stored.clone());
         Ok(stored)
     }
