@@ -2,7 +2,7 @@
 
 use super::caller::{AgentCaller, PointCaller};
 use super::recording::{Content, put};
-use super::{Error, enforcement_point, withdraw};
+use super::{Error, enforcement_point, tell, withdraw};
 use crate::committer::{Books, Draft, Life};
 use crate::domain::{Chain, DecisionId, Duration, EffectId, EnforcementPointId, Malformed};
 use crate::engine::Why;
@@ -252,6 +252,7 @@ fn record(
         };
         let (connection, slug) = books.place();
         decision::insert(connection, slug, &opened)?;
+        tell::unknown(books, effect, &opened)?;
     }
     Ok(stored)
 }
