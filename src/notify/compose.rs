@@ -41,8 +41,8 @@ pub fn decision_opened(
         name: person.name.as_str(),
         owner: (person.id != owner.id).then_some(owner.name.as_str()),
         intent: decision.intent.as_str(),
-        is_attention: decision.kind == DecisionKind::Attention,
-        is_again: occasion == Occasion::Again,
+        about: decision.kind,
+        occasion,
         is_shared: decision.takes_others(),
         counts: decision.asked_for().iter().any(counts_here),
         expires: minute(decision.expires_at),
@@ -110,9 +110,8 @@ struct Words<'a> {
     /// Whose agent asks, where it is not the reader's.
     owner: Option<&'a str>,
     intent: &'a str,
-    is_attention: bool,
-    /// Whether the reader said yes before.
-    is_again: bool,
+    about: DecisionKind,
+    occasion: Occasion,
     /// Whether it takes more than its principal's yes.
     is_shared: bool,
     /// Whether the reader's yes is one of those it takes.
@@ -120,6 +119,17 @@ struct Words<'a> {
     expires: String,
     decision: String,
     url: &'a str,
+}
+
+impl Words<'_> {
+    fn is_attention(&self) -> bool {
+        self.about == DecisionKind::Attention
+    }
+
+    /// Whether the reader said yes before.
+    fn is_again(&self) -> bool {
+        self.occasion == Occasion::Again
+    }
 }
 
 #[derive(Template)]

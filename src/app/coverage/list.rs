@@ -249,8 +249,7 @@ fn entry(
             column(&columns.currency, "currency"),
             column(&columns.time, "time"),
         ];
-        let named =
-            |name: &str| cell(name).and_then(|found| bounded(found)).map_err(|why| in_column(name, &why));
+        let named = |name: &str| cell(name).and_then(bounded).map_err(|why| in_column(name, &why));
         let listed = named(&reference)?.ok_or_else(|| in_column(&reference, "there is none"))?;
         let code = named(&currency)?.map(|code| code.parse::<Currency>());
         let code = code.transpose().map_err(|why| in_column(&currency, &why))?;
@@ -314,7 +313,7 @@ mod tests {
             let mut found = Vec::new();
             let reader = std::io::BufReader::with_capacity(size, text.as_bytes());
             read(reader, &Columns::default(), |line| {
-                found.extend(line.err().map(|malformed| malformed.line))
+                found.extend(line.err().map(|malformed| malformed.line));
             })
             .unwrap();
             found

@@ -145,6 +145,20 @@ impl List {
         tone.class()
     }
 
+    /// Which columns any of its rows has something in.
+    fn shows(&self) -> Shows {
+        let any = |has: fn(&Row) -> bool| self.rows.iter().any(has);
+        Shows {
+            line: any(|row| row.line.is_some()),
+            reference: any(|row| row.reference.is_some()),
+            listed: any(|row| row.listed.is_some()),
+            allowed: any(|row| row.allowed.is_some()),
+            at: any(|row| row.at.is_some()),
+            known: any(|row| row.intent.is_some() || row.detail.is_some()),
+            receipt: any(|row| row.receipt.is_some()),
+        }
+    }
+
     /// Whether it is of those that are told also where there are none.
     fn is_told(&self) -> bool {
         match self.sort {
@@ -152,6 +166,18 @@ impl List {
             Sort::NotSettled | Sort::Duplicates | Sort::Malformed => self.count > 0,
         }
     }
+}
+
+/// The columns of a table.
+#[expect(clippy::struct_excessive_bools, reason = "one a column, told apart by their names")]
+struct Shows {
+    line: bool,
+    reference: bool,
+    listed: bool,
+    allowed: bool,
+    at: bool,
+    known: bool,
+    receipt: bool,
 }
 
 /// A line, an effect, or both where they belong together.
