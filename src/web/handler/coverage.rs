@@ -21,7 +21,7 @@ const LARGEST_SHOWN_BYTES: usize = 256 << 10;
 /// How much of each sort the page lists.
 const MOST_ROWS: usize = 200;
 /// How much of each sort the table lists.
-const MOST_TABLED: usize = 50_000;
+const MOST_TABLED: usize = 20_000;
 
 /// The empty form.
 pub(super) async fn show(app: web::Data<App>, request: HttpRequest) -> HttpResponse {
