@@ -11,6 +11,7 @@ use crate::committer::{Books, Draft};
 use crate::domain::{Chain, DecisionId, Duration, Hash, Malformed, Timestamp};
 use crate::engine::step::{self, Given, Word, Yes};
 use crate::engine::{Change, Clause, Effect as ClauseEffect, compare};
+use crate::evidence::document::Canonical;
 use crate::evidence::receipt::Kind;
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus, Turn};
 use crate::storage::effect::{self, EffectStatus};
@@ -322,7 +323,7 @@ fn record(
     kind: Kind,
     input: Value,
     output: Value,
-    content: Option<Value>,
+    content: Option<Canonical>,
 ) -> Result<Arc<StoredReceipt>, Error> {
     let mut draft = Draft::act(kind, Chain::Principal(person.id), input, output).by(person.id);
     draft.agent = Some(decision.agent);

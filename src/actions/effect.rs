@@ -8,6 +8,7 @@ use crate::domain::{Chain, DecisionId, Duration, EffectId, EnforcementPointId, M
 use crate::engine::Why;
 use crate::engine::step::{self, Said, Word};
 use crate::evidence::canonical;
+use crate::evidence::document::Canonical;
 use crate::evidence::receipt::Kind;
 use crate::storage::book;
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus};
@@ -211,7 +212,7 @@ fn record(
     effect: &Effect,
     status: EffectStatus,
     input: Value,
-    content: Option<Value>,
+    content: Option<Canonical>,
 ) -> Result<Arc<StoredReceipt>, Error> {
     let decision = (status == EffectStatus::Unknown).then(|| books.new_id(DecisionId::new));
     let mut output = json!({"status": status.as_str()});

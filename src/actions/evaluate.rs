@@ -72,12 +72,12 @@ pub fn evaluate(books: &mut Books<'_>, call: &Call) -> Result<Answer, Error> {
         &mut queue,
     )?;
     let looked = queue.looked;
-    let mut course = Map::new();
+    let mut course = Vec::new();
     if let Some((asked, _)) = &named {
-        course.insert("asked".into(), decision_state(asked));
+        course.push(("asked", decision_state(asked)));
     }
     if !looked.is_empty() {
-        course.insert("queue".into(), Value::Object(looked));
+        course.push(("queue", Value::Object(looked)));
     }
     record(
         books,

@@ -187,7 +187,7 @@ pub(super) struct Export {
     /// The whole log of a tenant
     #[arg(long, value_name = "SLUG")]
     pub(super) tenant: Option<String>,
-    /// jsonl, which verifies offline, or csv
+    /// jsonl, which verifies offline, csv or parquet
     #[arg(long, value_name = "FORMAT")]
     pub(super) format: Option<String>,
     /// Calls at or after this time

@@ -67,6 +67,8 @@ mod explorer;
 #[cfg(test)]
 mod exports;
 #[cfg(test)]
+mod exports_parquet;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod four_eyes;

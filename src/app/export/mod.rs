@@ -1,4 +1,4 @@
-//! A copy of a part of the log, written piece by piece: as JSON Lines that verify offline, or as CSV.
+//! A copy of a part of the log, written piece by piece: as JSON Lines that verify offline, as CSV or as Parquet.
 //!
 //! ```text
 //!  begin ──▶ a row in `exports`: whose, from, until, and the signed head of the log at this instant
@@ -7,6 +7,7 @@
 //!               └ the same bytes each time: what broke off is written again up to there, and goes on
 //! ```
 
+mod columns;
 mod erasing;
 mod form;
 mod lines;
@@ -174,6 +175,7 @@ pub fn write(app: &App, begun: &Export, runtime: &Handle, sink: &mut Sink<'_>) -
     let format: Format = begun.format.parse().map_err(ExportError::Unwritten)?;
     let mut form: Box<dyn Form> = match format {
         Format::Csv => Box::new(table::Table::begin(header)?),
+        Format::Parquet => Box::new(columns::Columns::begin(header)?),
         Format::JsonLines => Box::new(lines::Lines::begin(header)),
     };
     let (whose, (first, end)) = {
@@ -197,9 +199,9 @@ pub fn write(app: &App, begun: &Export, runtime: &Handle, sink: &mut Sink<'_>) -
         shown.reached(last.log_index.saturating_add(1).saturating_sub(first));
         next = Next::after(last);
     }
-    let manifest = record(app, begun, lines, form.manifest(), runtime)?;
+    let manifest = record(app, begun, lines, form.manifest()?, runtime)?;
     let line = match format {
-        Format::JsonLines => Some(last_line(app, begun, &manifest, runtime)?),
+        Format::JsonLines | Format::Parquet => Some(last_line(app, begun, &manifest, runtime)?),
         Format::Csv => None,
     };
     form.end(&manifest.stored, line.as_deref())?;
