@@ -108,7 +108,7 @@ pub fn approve(
             return Err(Error::Conflict(format!("decision `{id}` is {status}, no longer open")));
         }
     };
-    withdraw::ask_others(books, &open, &verdict)?;
+    let asking = withdraw::ask_others(books, &open, &verdict)?;
     let (connection, slug) = books.place();
     approval::insert(connection, slug, id, &given, now)?;
     let mut output = if more == 0 {
@@ -118,6 +118,7 @@ pub fn approve(
         }
         json!({"status": DecisionStatus::Approved.as_str(), "approved_until": until})
     } else {
+        withdraw::tell_others(books, &open, &asking)?;
         json!({"status": DecisionStatus::Open.as_str(), "more": more})
     };
     if person.password_set_by == Some(PasswordSetBy::Operator) {

@@ -2,7 +2,7 @@
 
 use super::caller::{AgentCaller, PointCaller};
 use super::recording::{Beside, Content, put};
-use super::{Error, enforcement_point, lookup, withdraw};
+use super::{Error, enforcement_point, lookup, tell, withdraw};
 use crate::committer::{Books, Draft, Life};
 use crate::domain::{Chain, DecisionId, Duration, EffectId, EnforcementPointId, Malformed};
 use crate::engine::Why;
@@ -251,6 +251,7 @@ fn record(
             why: Why::default(),
         };
         books.open_decision(&opened)?;
+        tell::unknown(books, effect, &opened)?;
     }
     Ok(stored)
 }

@@ -1,7 +1,7 @@
 //! Answers one described action and records the answer.
 
 use super::Error;
-use super::answer::{Answer, Links};
+use super::answer::Answer;
 use super::caller::Presented;
 use super::evaluated::{self, Evaluated, decision_state, draft};
 use super::judge::{judge, reserve};
@@ -10,11 +10,12 @@ use super::replay;
 use super::request::{Derived, Private};
 use super::{enforcement_point, lookup, queue, request, withdraw};
 use crate::committer::{Books, Life, LiveCatalogue, Standing};
-use crate::domain::{DecisionId, Duration, EffectId, EnforcementPointId, Hash, Malformed, Outcome, Scope};
+use crate::domain::{
+    DecisionId, Duration, EffectId, EnforcementPointId, Hash, Links, Malformed, Outcome, Scope,
+};
 use crate::engine::step::{self, Asked, Load, QueueUse, Same};
 use crate::engine::{self, Action, Described, OutcomeFrom};
 use crate::evidence::receipt::Kind;
-use crate::notify::compose::MailSettings;
 use crate::storage::decision::{Decision, DecisionKind, DecisionStatus};
 use crate::storage::effect::{Effect, EffectStatus};
 use crate::storage::idempotency::Answered;
@@ -49,8 +50,6 @@ pub struct Call {
     pub key: Option<String>,
     /// How answers link to pages.
     pub links: Links,
-    /// Whether and how people are told of decisions.
-    pub mail: MailSettings,
 }
 
 /// Answers one described action and records the answer.

@@ -2,17 +2,14 @@
 
 use super::Error;
 use super::evaluate::{Call, DECISION_LIFETIME};
+use super::tell;
 use crate::committer::{Books, Standing};
 use crate::domain::{DecisionId, Hash};
 use crate::engine::{Approvals, Verdict};
-use crate::notify::compose;
+use crate::storage::approval;
 use crate::storage::decision::{self, Anew, Decision, DecisionKind, DecisionStatus, Turn};
 use crate::storage::receipt::StoredReceipt;
-use crate::storage::{approval, outbox, principal};
 use std::collections::BTreeSet;
-
-/// How many people are told of one decision by mail.
-const MOST_TOLD: i64 = 50;
 
 /// Opens an item in the principal's queue, and in those of the people whose yes it takes, and tells them by mail.
 pub(super) fn open(
@@ -48,7 +45,7 @@ pub(super) fn open(
         why: verdict.map(Verdict::why).unwrap_or_default(),
     };
     books.open_decision(&opened)?;
-    tell(books, call, &opened)
+    tell::opened(books, &opened)
 }
 
 /// Counts one more ask of what waits, and puts it before whoever's yes it takes by now.
@@ -65,7 +62,7 @@ pub(super) fn ask_again(
     }
     if same.status == DecisionStatus::Open && same.asked_for() != approvals {
         decision::ask_for(connection, slug, same.id, &approvals)?;
-        tell(books, call, &Decision { approvals, ..same.clone() })?;
+        tell::opened(books, &Decision { approvals, ..same.clone() })?;
     }
     Ok(())
 }
@@ -83,32 +80,11 @@ pub(super) fn ask_anew(
     let anew = Anew { log_index: stored.log_index, input_hash: stored.body.input_hash, why: &why };
     let (connection, slug) = books.place();
     decision::put_anew(connection, slug, same.id, anew)?;
+    let given = approval::of_decision(connection, slug, same.id)?;
     approval::forget(connection, slug, same.id)?;
-    ask_again(books, call, same, verdict.approvals())
-}
-
-/// Tells by mail whose queue it is in and who was not told yet: its principal, then who holds a role that is asked
-/// for.
-fn tell(books: &mut Books<'_>, call: &Call, waiting: &Decision) -> Result<(), Error> {
-    if !call.mail.enabled {
-        return Ok(());
-    }
-    let at = books.now();
-    let (connection, slug) = books.place();
-    let Some(owner) = principal::find(connection, slug, waiting.principal)? else { return Ok(()) };
-    let roles = waiting.approvals.iter().flat_map(|approvals| approvals.roles.iter().copied()).collect();
-    let holders = principal::holding(connection, slug, &roles, MOST_TOLD)?;
-    let people = std::iter::once(&owner).chain(holders.iter().filter(|person| person.id != owner.id));
-    let url = call.links.page(waiting.id);
-    let mut mails = Vec::new();
-    for person in people.take(usize::try_from(MOST_TOLD).unwrap_or(0)) {
-        mails.push(compose::decision_opened(slug, person, &owner, waiting, &url).map_err(Error::Store)?);
-    }
-    let written = outbox::written(connection, slug, mails.iter().map(|mail| mail.id.clone()))?;
-    for mail in mails.iter().filter(|mail| !written.contains(&mail.id)) {
-        outbox::insert(connection, mail, at)?;
-    }
-    Ok(())
+    let approvals = verdict.approvals();
+    ask_again(books, call, same, approvals.clone())?;
+    tell::again(books, &Decision { approvals, ..same.clone() }, &given)
 }
 
 /// Says in one item that the agent asks more than it may, and counts what was refused for it.

@@ -38,14 +38,12 @@ pub use settings::{DIGEST_AT, MailTransport, Settings, WITNESS_EVERY};
 pub use shown::Shown;
 pub use witness::Witness;
 
-use crate::actions::answer::Links;
 use crate::committer::{self, Committer, LiveCatalogue};
 use crate::crypto::keyring::{KeyringError, MasterKey};
 use crate::crypto::password::PasswordPool;
 use crate::crypto::token_cache::TokenCache;
-use crate::domain::TenantSlug;
+use crate::domain::{Links, TenantSlug};
 use crate::evidence::note::VerifierKey;
-use crate::notify::compose::MailSettings;
 use crate::storage::tenant::Tenant;
 use crate::storage::{self, AnyConnection, DataDirectory, Readers, StoreError};
 use std::collections::HashMap;
@@ -86,8 +84,6 @@ pub struct App {
     pub limits: Limits,
     /// Where pages are.
     pub links: Links,
-    /// Whether people are told by mail.
-    pub mail: MailSettings,
     /// What is known of tiles that are not full.
     pub roots: Arc<Roots>,
     /// How far the exports are that are being written.
@@ -127,10 +123,12 @@ impl App {
             shown::refuse_if_behind(&mut writer, shown)?;
         }
         drop(writer);
+        let links = Links::below(&settings.base_url());
         let committer = Committer::start(committer::Settings {
             database: settings.database.clone(),
             master,
             outage_file: DataDirectory::outage_file(&settings.data_dir),
+            mailed_links: settings.mail.is_some().then(|| links.clone()),
         })?;
         let readers = settings.database.open_readers()?;
         let verifiers = Verifiers::load(&mut *readers.get()?)?;
@@ -145,8 +143,7 @@ impl App {
             readers,
             passwords: PasswordPool::start().map_err(|error| StartError::Other(error.to_string()))?,
             limits: Limits::default(),
-            links: Links::below(&settings.base_url()),
-            mail: MailSettings { enabled: settings.mail.is_some() },
+            links,
             roots: Arc::default(),
             exports: export::Progress::default(),
             witnesses: settings.witnesses.iter().map(|witness| witness.key.clone()).collect(),

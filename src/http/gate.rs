@@ -52,7 +52,6 @@ pub(super) async fn evaluate(
         catalogue: catalogue.clone(),
         key: asked.key,
         links: app.links.clone(),
-        mail: app.mail.clone(),
     };
     let uses_decision = call.described.decision.is_some();
     let answered = app.committer.gate(tenant.clone(), move |books| decide(books, &call)).await?;

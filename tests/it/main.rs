@@ -35,6 +35,8 @@ mod client;
 #[cfg(test)]
 mod coverage;
 #[cfg(test)]
+mod coverage_page;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod credential;

@@ -16,6 +16,7 @@ mod table;
 
 pub use form::Format;
 pub use progress::Progress;
+pub(super) use table::defuse;
 
 use super::App;
 use super::tree::Tree;
