@@ -121,6 +121,7 @@ pub fn approve(
         withdraw::tell_others(books, &open, &asking)?;
         json!({"status": DecisionStatus::Open.as_str(), "more": more})
     };
+    put(&mut output, "approvals", withdraw::listed(&withdraw::asked_of(&verdict)));
     if person.password_set_by == Some(PasswordSetBy::Operator) {
         put(&mut output, "mark", json!("operator-set password"));
     }

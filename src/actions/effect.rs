@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How long an uncertain effect waits in the queue; it never expires into an ending by itself.
-const UNKNOWN_LIFETIME: Duration = Duration::days(3650);
+pub const UNKNOWN_LIFETIME: Duration = Duration::days(3650);
 
 /// Who reports on an effect.
 #[derive(Debug)]

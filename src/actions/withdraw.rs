@@ -14,6 +14,7 @@ use crate::storage::approval;
 use crate::storage::decision::{self, Anew, Decision, DecisionKind, DecisionStatus, Turn};
 use crate::storage::receipt::StoredReceipt;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What the gate would say now to the call behind a decision.
@@ -134,7 +135,11 @@ pub(super) fn put_anew(
         "was_shown": pending.input_hash,
         "why": why.to_json(),
     });
-    let output = json!({"status": DecisionStatus::Open.as_str(), "reason": reason});
+    let output = json!({
+        "status": DecisionStatus::Open.as_str(),
+        "reason": reason,
+        "approvals": listed(&asked_of(verdict)),
+    });
     let stored = record(books, pending, Kind::DecisionRenew, input, output)?;
     let anew = Anew { log_index: pending.log_index, input_hash: stored.body.input_hash, why: &why };
     let (connection, slug) = books.place();
@@ -146,17 +151,31 @@ pub(super) fn put_anew(
     tell::again(books, &asking, &given)
 }
 
+/// Whose yes it takes by this verdict.
+pub(super) fn asked_of(verdict: &Verdict) -> BTreeSet<Approvals> {
+    let mut approvals = verdict.approvals();
+    if approvals.is_empty() {
+        // It would now be allowed, and the yes may still be used: the principal's is enough.
+        approvals.insert(Approvals::own());
+    }
+    approvals
+}
+
+/// Whose yes it takes, as receipts list it; the principal's alone goes without saying.
+pub(super) fn listed(approvals: &BTreeSet<Approvals>) -> Value {
+    if approvals.iter().all(|one| *one == Approvals::own()) {
+        return json!([]);
+    }
+    approvals.iter().map(Approvals::to_json).collect()
+}
+
 /// Puts an open decision before those whose yes it takes now, if that has changed; the decision as it asks now.
 pub(super) fn ask_others(
     books: &mut Books<'_>,
     pending: &Decision,
     verdict: &Verdict,
 ) -> Result<Decision, Error> {
-    let mut approvals = verdict.approvals();
-    if approvals.is_empty() {
-        // It would now be allowed, and the yes may still be used: the principal's is enough.
-        approvals.insert(Approvals::own());
-    }
+    let approvals = asked_of(verdict);
     if approvals != pending.asked_for() {
         let (connection, slug) = books.place();
         decision::ask_for(connection, slug, pending.id, &approvals)?;

@@ -2,9 +2,10 @@
 
 use super::schema::{cosignatures, witnessed_checkpoints as checkpoints};
 use super::{AnyConnection, StoreError, read};
-use crate::domain::TenantSlug;
+use crate::domain::{TenantSlug, Timestamp};
 use crate::evidence::note::{Cosignature, VerifierKey};
 use diesel::prelude::*;
+use std::collections::BTreeMap;
 
 /// How many cosigned checkpoints of a tenant are kept; the newest shows all that older ones did.
 const MOST_KEPT: i64 = 1000;
@@ -129,6 +130,38 @@ fn with_lines(
         .load::<String>(connection)?;
     let lines = lines.into_iter().map(|line| line + "\n").collect();
     Ok(Witnessed { size: read::count("witnessed_checkpoints.size", size)?, checkpoint, lines })
+}
+
+/// A checkpoint as it is kept, with what is kept of its signatures.
+#[derive(Debug, Clone, Default)]
+pub struct Kept {
+    /// Of how many leaves it is said to be.
+    pub size: i64,
+    /// The signed note; none where there are signatures alone.
+    pub checkpoint: Option<String>,
+    /// Which witness signed when, and its line.
+    pub signed: Vec<(String, Timestamp, String)>,
+}
+
+/// Everything that is kept, as far as it can be read; no more than [`MOST_KEPT`] are.
+pub fn kept(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<Vec<Kept>, StoreError> {
+    let notes: Vec<(i64, String)> = checkpoints::table
+        .filter(checkpoints::tenant.eq(tenant.as_str()))
+        .select((checkpoints::size, checkpoints::checkpoint))
+        .load(connection)?;
+    let lines: Vec<(i64, String, i64, String)> = cosignatures::table
+        .filter(cosignatures::tenant.eq(tenant.as_str()))
+        .select((cosignatures::size, cosignatures::witness, cosignatures::at, cosignatures::line))
+        .load(connection)?;
+    let mut kept: BTreeMap<i64, Kept> = BTreeMap::new();
+    for (size, note) in notes {
+        kept.insert(size, Kept { size, checkpoint: Some(note), signed: Vec::new() });
+    }
+    for (size, witness, at, line) in lines {
+        let of_size = kept.entry(size).or_insert_with(|| Kept { size, ..Kept::default() });
+        of_size.signed.push((witness, read::time(at), line));
+    }
+    Ok(kept.into_values().collect())
 }
 
 /// Up to where a witness has signed the log, as far as is known here: 0 where it never did.

@@ -138,6 +138,8 @@ mod shown;
 #[cfg(test)]
 mod tamper;
 #[cfg(test)]
+mod tampering;
+#[cfg(test)]
 mod tls;
 #[cfg(test)]
 mod verify_log;
