@@ -4,7 +4,7 @@
 //! [`content`] makes a database with something in every table. [`columns`] says how rows are named where something of
 //! them is found, which value a column gets where the schema alone does not tell, and what is no evidence. A new column
 //! fails here until it is in one or the other. `TAMPERING=words` in the environment tries those columns alone whose names
-//! contain the words, and says what is found.
+//! contain one of the words, and says what is found.
 
 mod columns;
 mod content;
@@ -115,8 +115,10 @@ fn changes(connection: &mut Connection, column: &Column, rows: &Rows) -> Vec<Cha
             let one = format!("rowid = (SELECT rowid FROM {table} WHERE {place} LIMIT 1)");
             let rowid =
                 connection.texts(&format!("SELECT CAST(rowid AS TEXT) AS text FROM {table} WHERE {one}"));
-            statements
-                .push(format!("UPDATE {table} SET {} = {value} WHERE rowid = {}", column.column, rowid[0]));
+            statements.push(format!(
+                "UPDATE OR REPLACE {table} SET {} = {value} WHERE rowid = {}",
+                column.column, rowid[0]
+            ));
             names.push(name);
         }
         if !names.is_empty() {
@@ -200,7 +202,8 @@ fn check_each_is_named(server: &Server, tables: &[Rows]) {
         if !of_column.iter().any(|change| change.how == "another value") {
             empty.push(column.name());
         }
-        tried.extend(of_column.into_iter().filter(|change| change.column.name().contains(&only)));
+        let is_asked_for = only.is_empty() || only.split(' ').any(|word| column.name().contains(word));
+        tried.extend(of_column.into_iter().filter(|_| is_asked_for));
     }
     assert!(empty.is_empty(), "no row that is listed holds anything in {empty:?}");
     drop(connection);

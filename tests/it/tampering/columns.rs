@@ -87,11 +87,15 @@ pub(super) const ROWS: [Rows; 24] = [
         table: "accesses",
         named: "id",
         each: &[
-            "status = 200 AND (chain, at / 60000) IN (SELECT chain, minute FROM access_minutes WHERE log_index > 0)",
-            "status = 404 AND (chain, at / 60000) IN (SELECT chain, minute FROM access_minutes WHERE log_index > 0)",
+            "credential IS NOT NULL AND status = 200 AND (chain, at / 60000) IN (SELECT chain, minute FROM access_minutes WHERE log_index > 0)",
+            "credential IS NOT NULL AND status = 404 AND (chain, at / 60000) IN (SELECT chain, minute FROM access_minutes WHERE log_index > 0)",
         ],
     },
-    Rows { table: "access_minutes", named: RECEIPT, each: &["log_index IS NOT NULL"] },
+    Rows {
+        table: "access_minutes",
+        named: RECEIPT,
+        each: &["credential IS NOT NULL AND log_index IS NOT NULL"],
+    },
     Rows {
         table: "decisions",
         named: "id",
