@@ -1,4 +1,4 @@
-//! An export of everything the gate answered, and its verification: how fast, and in how much memory.
+//! An export of everything the gate answered, its verification and its replay: how fast, and in how much memory.
 
 use crate::Failure;
 use crate::server::Server;
@@ -35,12 +35,12 @@ impl Run {
 pub(crate) struct Exported(Vec<Run>);
 
 impl Exported {
-    /// Ends the server, exports its log in every form and verifies the one that can be.
+    /// Ends the server, exports its log in every form, verifies the one that can be, and replays the log.
     pub(crate) fn measure(server: &mut Server, binary: &Path) -> Result<Self, Failure> {
         server.halt()?;
         let mut runs = Vec::new();
         let file = |format: &str| server.folder().join(format!("log.{format}"));
-        for (format, what) in [("jsonl", "JSONL with paths"), ("csv", "CSV")] {
+        for (format, what) in [("jsonl", "JSONL with paths"), ("csv", "CSV"), ("parquet", "Parquet")] {
             let mut export = Command::new(binary);
             export.args(["export", "--json", "--tenant", server.tenant(), "--format", format, "--out"]);
             export.arg(file(format));
@@ -56,6 +56,13 @@ impl Exported {
         let rows = said.get("receipts").and_then(Value::as_u64).ok_or("verify says no receipts")?;
         let bytes = fs::metadata(file("jsonl"))?.len();
         runs.push(Run { what: "verify of the JSONL", rows, bytes, took, memory });
+        let mut replay = Command::new(binary);
+        replay.args(["replay", "--json", "--tenant", server.tenant()]);
+        server.place(&mut replay);
+        let (said, took, memory) = watched(&mut replay)?;
+        let decided = said.pointer("/tenants/0/decided").and_then(Value::as_u64);
+        let rows = decided.ok_or("replay says nothing it decided")?;
+        runs.push(Run { what: "replay", rows, bytes: 0, took, memory });
         Ok(Self(runs))
     }
 

@@ -8,17 +8,21 @@
 
 mod export;
 mod load;
+mod nodes;
 mod report;
 mod server;
 
 use clap::Parser;
 use export::Exported;
 use load::{Load, Stop, Target};
+use nodes::Nodes;
 use report::{Report, Round};
-use server::Server;
-use std::path::PathBuf;
+use server::{Server, Start};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What goes wrong, in words.
 type Failure = Box<dyn std::error::Error>;
@@ -56,6 +60,12 @@ struct Options {
     /// Measures an export of so many calls and its verification instead
     #[arg(long, value_name = "CALLS")]
     export: Option<u64>,
+    /// Measures two nodes on the database that is given, beside one
+    #[arg(long)]
+    nodes: bool,
+    /// Verifies the signature of every call's token, in both handlers
+    #[arg(long)]
+    verify: bool,
     /// Reports as JSON
     #[arg(long)]
     json: bool,
@@ -74,12 +84,44 @@ fn main() -> ExitCode {
     }
 }
 
+/// The median time of writing 4 KiB to the end of a file and making it durable, in microseconds.
+fn fdatasync(folder: &Path) -> Result<u32, Failure> {
+    const WRITES: usize = 200;
+    let path = folder.join("fdatasync");
+    let mut file = File::create(&path)?;
+    let mut times = Vec::with_capacity(WRITES);
+    for _ in 0..WRITES {
+        let began = Instant::now();
+        file.write_all(&[7; 4096])?;
+        file.sync_data()?;
+        times.push(u32::try_from(began.elapsed().as_micros())?);
+    }
+    std::fs::remove_file(path)?;
+    times.sort_unstable();
+    Ok(report::percentile(&times, 50))
+}
+
 fn measure(options: &Options) -> Result<(), Failure> {
     if options.connections == 0 || options.tokens == 0 || options.rounds == 0 || options.seconds == 0 {
         return Err("connections, tokens, rounds and seconds are at least 1".into());
     }
-    let mut server =
-        Server::start(&options.binary, options.data_dir.as_deref(), options.database.as_deref())?;
+    let start = Start {
+        binary: &options.binary,
+        folder: options.data_dir.as_deref(),
+        database: options.database.as_deref(),
+        verify: options.verify,
+    };
+    if options.nodes {
+        let sizes = (options.connections, options.tokens);
+        let measured = Nodes::measure(&start, sizes, (options.rounds, Duration::from_secs(options.seconds)))?;
+        if options.json {
+            println!("{:#}", measured.to_json());
+        } else {
+            print!("{measured}");
+        }
+        return Ok(());
+    }
+    let mut server = Server::start(&start)?;
     eprintln!("making {} tokens at {}", options.tokens, server.address());
     let tokens = server.tokens(options.tokens)?;
     let load = Load::new(server.address(), &tokens, options.connections);
@@ -124,6 +166,7 @@ fn measure(options: &Options) -> Result<(), Failure> {
         tokens: options.tokens,
         data: server.describe(),
         rounds,
+        fdatasync: fdatasync(server.folder())?,
         memory_before,
         memory_after,
         memory_after_million,

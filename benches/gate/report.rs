@@ -28,6 +28,8 @@ pub(crate) struct Report {
     pub(crate) data: String,
     /// The rounds, in order.
     pub(crate) rounds: Vec<Round>,
+    /// How long writing 4 KiB and `fdatasync` take where the data lies, in microseconds: the median.
+    pub(crate) fdatasync: u32,
     /// Resident memory after warming up, in KiB.
     pub(crate) memory_before: u64,
     /// Resident memory after the rounds, in KiB.
@@ -96,6 +98,11 @@ impl Report {
         }
     }
 
+    /// How the gate's median time compares with a bare answer and one write to the disk.
+    fn over_disk(&self, gate: &Figures, bare: &Figures) -> f64 {
+        f64::from(gate.p50) / f64::from(bare.p50.saturating_add(self.fdatasync).max(1))
+    }
+
     /// The machine form.
     pub(crate) fn to_json(&self) -> Value {
         let (gate, bare) = (self.figures(Target::Gate), self.figures(Target::Bare));
@@ -106,6 +113,8 @@ impl Report {
             "gate": gate.to_json(),
             "bare": bare.to_json(),
             "ratio": gate.median() / bare.median(),
+            "fdatasync_microseconds": self.fdatasync,
+            "p50_over_bare_and_fdatasync": self.over_disk(&gate, &bare),
             "memory_kib": {
                 "before": self.memory_before,
                 "after": self.memory_after,
@@ -152,6 +161,12 @@ impl fmt::Display for Report {
             }
         }
         writeln!(f, "ratio {:.3} of the bare handler", gate.median() / bare.median())?;
+        writeln!(
+            f,
+            "p50 {:.2} × (bare p50 + 4 KiB and fdatasync, {:.2} ms)",
+            self.over_disk(&gate, &bare),
+            f64::from(self.fdatasync) / 1e3
+        )?;
         write!(
             f,
             "resident memory {} MiB before, {} MiB after",
@@ -166,7 +181,7 @@ impl fmt::Display for Report {
 }
 
 /// The value that so many of a hundred do not exceed.
-fn percentile(sorted: &[u32], percent: usize) -> u32 {
+pub(crate) fn percentile(sorted: &[u32], percent: usize) -> u32 {
     let index = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
     sorted.get(index).copied().unwrap_or_default()
 }

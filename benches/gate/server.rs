@@ -27,43 +27,85 @@ pub(crate) struct Server {
     database: Option<String>,
 }
 
+/// Which server is started, and how.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Start<'a> {
+    /// The program.
+    pub(crate) binary: &'a Path,
+    /// Where the data lies; a folder of the build if left out.
+    pub(crate) folder: Option<&'a Path>,
+    /// Which database; the embedded one if left out.
+    pub(crate) database: Option<&'a str>,
+    /// Whether every call verifies its token's signature.
+    pub(crate) verify: bool,
+}
+
+impl Start<'_> {
+    fn place(&self, folder: &Path, command: &mut Command) {
+        command.arg("--data-dir").arg(folder).stdin(Stdio::null());
+        if let Some(database) = self.database {
+            command.args(["--database", database]);
+        }
+    }
+
+    /// Sets a tenant up from a data directory.
+    fn set_up(&self, folder: &Path, tenant: &str) -> Result<(), Failure> {
+        let password = folder.join("password");
+        fs::write(&password, PASSWORD)?;
+        let mut setup = Command::new(self.binary);
+        setup.args(["setup", "--tenant", tenant, "--operator", OPERATOR, "--password-file"]).arg(&password);
+        self.place(folder, &mut setup);
+        let output = setup.output()?;
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(format!("setup failed: {}", String::from_utf8_lossy(&output.stderr)).into())
+        }
+    }
+
+    /// Serves from a data directory.
+    fn serve(&self, folder: &Path) -> Result<(Child, SocketAddr), Failure> {
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let log = fs::File::create(folder.join("server.log"))?;
+        let mut serve = Command::new(self.binary);
+        serve.args(["serve", "--bench-bare", "--listen", &address.to_string()]);
+        if self.verify {
+            serve.arg("--bench-verify");
+        }
+        self.place(folder, &mut serve);
+        Ok((serve.stdout(log.try_clone()?).stderr(log).spawn()?, address))
+    }
+}
+
 impl Server {
     /// Sets a tenant up and starts the server.
-    pub(crate) fn start(
-        binary: &Path,
-        folder: Option<&Path>,
-        database: Option<&str>,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn start(start: &Start<'_>) -> Result<Self, Failure> {
         let tenant = format!("bench-{}", std::process::id());
-        let is_ours = folder.is_none();
-        let folder = match folder {
+        let folder = match start.folder {
             Some(folder) => folder.to_owned(),
             None => Path::new(env!("CARGO_TARGET_TMPDIR")).join(&tenant),
         };
         fs::create_dir_all(&folder)?;
-        let password = folder.join("password");
-        fs::write(&password, PASSWORD)?;
-        let place = |command: &mut Command| {
-            command.arg("--data-dir").arg(&folder).stdin(Stdio::null());
-            if let Some(database) = database {
-                command.args(["--database", database]);
-            }
-        };
-        let mut setup = Command::new(binary);
-        setup.args(["setup", "--tenant", &tenant, "--operator", OPERATOR, "--password-file"]).arg(&password);
-        place(&mut setup);
-        let output = setup.output()?;
-        if !output.status.success() {
-            return Err(format!("setup failed: {}", String::from_utf8_lossy(&output.stderr)).into());
-        }
-        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        let log = fs::File::create(folder.join("server.log"))?;
-        let mut serve = Command::new(binary);
-        serve.args(["serve", "--bench-bare", "--listen", &address.to_string()]);
-        place(&mut serve);
-        let child = serve.stdout(log.try_clone()?).stderr(log).spawn()?;
-        let database = database.map(str::to_owned);
+        start.set_up(&folder, &tenant)?;
+        let (child, address) = start.serve(&folder)?;
+        let (is_ours, database) = (start.folder.is_none(), start.database.map(str::to_owned));
         let mut server = Self { child, address, tenant, folder, is_ours, database };
+        server.wait_until_ready()?;
+        Ok(server)
+    }
+
+    /// A second node on the same database, with a tenant of its own beside the first one's.
+    pub(crate) fn second(&self, start: &Start<'_>) -> Result<Self, Failure> {
+        let mut folder = self.folder.clone().into_os_string();
+        folder.push("-second");
+        let folder = PathBuf::from(folder);
+        fs::create_dir_all(&folder)?;
+        fs::copy(self.folder.join("master.key"), folder.join("master.key"))?;
+        let tenant = format!("{}-second", self.tenant);
+        start.set_up(&folder, &tenant)?;
+        let (child, address) = start.serve(&folder)?;
+        let mut server =
+            Self { child, address, tenant, folder, is_ours: self.is_ours, database: self.database.clone() };
         server.wait_until_ready()?;
         Ok(server)
     }

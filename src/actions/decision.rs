@@ -3,10 +3,10 @@
 use super::Error;
 use super::caller::Person;
 use super::evaluate::asked;
-use super::mandate;
-use super::recording::{Content, put};
+use super::recording::{Beside, Content, put};
 use super::request::{counterparties, described_again};
 use super::withdraw::{self, Reconsidered, reconsider};
+use super::{lookup, mandate};
 use crate::committer::{Books, Draft};
 use crate::domain::{Chain, DecisionId, Duration, Hash, Malformed, Timestamp};
 use crate::engine::step::{self, Given, Word, Yes};
@@ -133,7 +133,7 @@ pub fn approve(
         "why": open.why.to_json(),
         "session_signed_in_at": person.signed_in_at,
     });
-    let stored = record(books, person, &open, Kind::DecisionApprove, input, output, None)?;
+    let stored = record(books, person, &open, Kind::DecisionApprove, input, output, Beside::default())?;
     Ok(Approved::Given(Box::new(Decided { decision: again(books, id)?, stored })))
 }
 
@@ -199,7 +199,8 @@ pub fn decline(
         put(&mut input, "reason", content.commit("/input/reason", json!(reason)));
     }
     let output = json!({"status": DecisionStatus::Declined.as_str()});
-    let stored = record(books, person, &open, Kind::DecisionDecline, input, output, content.finish())?;
+    let beside = Beside { content: content.finish(), found_by: Vec::new() };
+    let stored = record(books, person, &open, Kind::DecisionDecline, input, output, beside)?;
     if let Some(clause) = narrow {
         narrow_mandate(books, person, clause)?;
     }
@@ -274,7 +275,10 @@ pub fn resolve(
         return Err(decided_meanwhile(id));
     }
     let output = json!({"status": DecisionStatus::Resolved.as_str(), "effect_status": status.as_str()});
-    let stored = record(books, person, &open, Kind::DecisionResolve, input, output, content.finish())?;
+    let reference = json!(reference);
+    let found_by = lookup::of_report(books.lookup_key(), Some(&reference));
+    let beside = Beside { content: content.finish(), found_by };
+    let stored = record(books, person, &open, Kind::DecisionResolve, input, output, beside)?;
     Ok(Decided { decision: again(books, id)?, stored })
 }
 
@@ -321,14 +325,13 @@ fn record(
     kind: Kind,
     input: Value,
     output: Value,
-    content: Option<Value>,
+    beside: Beside,
 ) -> Result<Arc<StoredReceipt>, Error> {
     let mut draft = Draft::act(kind, Chain::Principal(person.id), input, output).by(person.id);
     draft.agent = Some(decision.agent);
     draft.credential = Some(decision.credential);
     draft.intent = Some(decision.intent.clone());
-    draft.content = content;
-    Ok(books.record(draft)?)
+    beside.record(books, draft)
 }
 
 /// Whom the person said yes to is known from now on.

@@ -1,8 +1,8 @@
 //! What became of an effect, as its agent or an enforcement point reports it.
 
 use super::caller::{AgentCaller, PointCaller};
-use super::recording::{Content, put};
-use super::{Error, enforcement_point, evaluate, queue, withdraw};
+use super::recording::{Beside, Content, put};
+use super::{Error, enforcement_point, evaluate, lookup, queue, withdraw};
 use crate::committer::{Books, Draft, Life};
 use crate::domain::{Chain, DecisionId, Duration, EffectId, EnforcementPointId, Malformed};
 use crate::engine::Why;
@@ -134,7 +134,9 @@ pub fn report(
     if found.status.has_ended() {
         put(&mut input, "contradicts", json!(found.status.as_str()));
     }
-    let stored = record(books, &found, (status, word), input, content.finish())?;
+    let found_by = lookup::of_report(books.lookup_key(), report.details.get("reference"));
+    let stored =
+        record(books, &found, (status, word), input, Beside { content: content.finish(), found_by })?;
     if found.status == EffectStatus::Unknown {
         nothing_to_resolve(books, &found)?;
     }
@@ -193,7 +195,7 @@ pub(super) fn overdue(books: &mut Books<'_>, found: &Effect) -> Result<(), Error
         "effect": found.id,
         "report_by": found.report_by,
     });
-    record(books, found, (status, Word::Nobody), input, None).map(|_| ())
+    record(books, found, (status, Word::Nobody), input, Beside::default()).map(|_| ())
 }
 
 /// Asks how an effect ended whose question was put off, if there is room by now; `false` if there is none, or it is not
@@ -217,7 +219,7 @@ pub(super) fn ask_late(books: &mut Books<'_>, found: &Effect) -> Result<bool, Er
         "effect": found.id,
         "unknown_since": found.ended_at,
     });
-    record(books, found, (EffectStatus::Unknown, Word::Nobody), input, None).map(|_| true)
+    record(books, found, (EffectStatus::Unknown, Word::Nobody), input, Beside::default()).map(|_| true)
 }
 
 /// Gives back what the allow took from the books, where the ending says that nothing happened, and takes it again
@@ -240,7 +242,7 @@ fn record(
     effect: &Effect,
     (status, word): (EffectStatus, Word),
     input: Value,
-    content: Option<Value>,
+    beside: Beside,
 ) -> Result<Arc<StoredReceipt>, Error> {
     let mut output = json!({"status": status.as_str()});
     let question = if status == EffectStatus::Unknown {
@@ -263,8 +265,7 @@ fn record(
     draft.agent = Some(effect.agent);
     draft.credential = Some(effect.credential);
     draft.intent = Some(effect.intent.clone());
-    draft.content = content;
-    let stored = books.record(draft)?;
+    let stored = beside.record(books, draft)?;
     match question {
         Some(Question::Asked(id)) => open(books, effect, &stored, (id, DecisionKind::Effect))?,
         Some(Question::PutOff) => {
@@ -324,8 +325,7 @@ fn open(
         approvals: BTreeSet::new(),
         why: Why::default(),
     };
-    let (connection, slug) = books.place();
-    Ok(decision::insert(connection, slug, &opened)?)
+    Ok(books.open_decision(&opened)?)
 }
 
 fn canonical_text(value: &Value) -> Result<String, Error> {

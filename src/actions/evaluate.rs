@@ -5,10 +5,10 @@ use super::answer::{Answer, Links};
 use super::caller::Presented;
 use super::evaluated::{self, Evaluated, decision_state, draft};
 use super::judge::{judge, reserve};
-use super::recording::Content;
+use super::recording::{Beside, Content};
 use super::replay;
 use super::request::Derived;
-use super::{enforcement_point, queue, request, withdraw};
+use super::{enforcement_point, lookup, queue, request, withdraw};
 use crate::committer::{Books, Life, LiveCatalogue, Standing};
 use crate::domain::{DecisionId, Duration, EffectId, EnforcementPointId, Hash, Malformed, Outcome, Scope};
 use crate::engine::step::{self, Asked, Load, QueueUse, Same};
@@ -73,12 +73,12 @@ pub fn evaluate(books: &mut Books<'_>, call: &Call) -> Result<Answer, Error> {
         &mut queue,
     )?;
     let looked = queue.looked;
-    let mut course = Map::new();
+    let mut course = Vec::new();
     if let Some((asked, _)) = &named {
-        course.insert("asked".into(), decision_state(asked));
+        course.push(("asked", decision_state(asked)));
     }
     if !looked.is_empty() {
-        course.insert("queue".into(), Value::Object(looked));
+        course.push(("queue", Value::Object(looked)));
     }
     record(
         books,
@@ -185,8 +185,11 @@ impl step::Queue<Decision> for Queue<'_, '_> {
     fn same(&mut self) -> Result<Option<Same<Decision>>, Error> {
         let now = self.books.now();
         let presented = &self.call.presented;
-        let (connection, slug) = self.books.place();
         let (agent, credential) = (presented.agent, presented.credential);
+        if self.books.is_quiet(agent)? {
+            return Ok(None);
+        }
+        let (connection, slug) = self.books.place();
         let found = decision::waiting_for_same(connection, slug, agent, credential, self.request_hash)?;
         let Some(found) = found.into_iter().next().filter(|found| found.asked(Vec::new()).is_waiting(now))
         else {
@@ -239,8 +242,9 @@ fn record(books: &mut Books<'_>, evaluated: &Evaluated<'_>) -> Result<Answer, Er
     draft.outcome = Some(settled.outcome);
     draft.intent = Some(call.described.intent.clone());
     draft.facts_from = Some(action.facts_from);
-    draft.content = content.finish();
-    let stored = books.record(draft)?;
+    let effect_key = claimed.as_ref().map(|effect| effect.idempotency_key.as_str());
+    let found_by = lookup::of_call(books.lookup_key(), &call.described, *request_hash, effect_key);
+    let stored = Beside { content: content.finish(), found_by }.record(books, draft)?;
     take_its_course(books, evaluated, &stored, decision.map(|(id, ..)| id))?;
     if let Some(mut effect) = claimed.clone() {
         effect.log_index = stored.log_index;

@@ -2,16 +2,18 @@
 
 use super::evaluate::Call;
 use super::judge::Judged;
-use super::recording::{Content, put};
+use super::recording::Content;
 use super::request;
 use crate::committer::{Books, Draft, Standing};
 use crate::domain::{Chain, Hash, Outcome};
 use crate::engine::step::{Asked, Settled};
 use crate::engine::{Action, Approvals};
+use crate::evidence::canonical;
+use crate::evidence::document::{Canonical, Document};
 use crate::evidence::receipt::Kind;
 use crate::storage::decision::Decision;
 use crate::storage::effect::Effect;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Everything that an answer was made of.
 pub(super) struct Evaluated<'a> {
@@ -22,12 +24,17 @@ pub(super) struct Evaluated<'a> {
     pub(super) settled: Settled<Decision>,
     /// How the decision that it names stood and what the queue looked like, where that was looked at: members of the
     /// input document.
-    pub(super) course: Map<String, Value>,
+    pub(super) course: Vec<(&'static str, Value)>,
     pub(super) request_hash: Hash,
 }
 
 /// A draft that names the standing's people and versions.
-pub(super) fn draft(standing: &Standing, kind: Kind, input: Value, output: Value) -> Draft {
+pub(super) fn draft(
+    standing: &Standing,
+    kind: Kind,
+    input: impl Into<Canonical>,
+    output: impl Into<Canonical>,
+) -> Draft {
     let credential = &standing.credential;
     let mut draft = Draft::act(kind, Chain::Credential(credential.id), input, output);
     draft.principal = Some(credential.principal);
@@ -40,37 +47,35 @@ pub(super) fn draft(standing: &Standing, kind: Kind, input: Value, output: Value
 }
 
 /// What was asked, and what it was decided on: enough to decide it again.
-pub(super) fn input(books: &Books<'_>, evaluated: &Evaluated<'_>, content: &mut Content) -> Value {
+pub(super) fn input(books: &Books<'_>, evaluated: &Evaluated<'_>, content: &mut Content) -> Document {
     let Evaluated { call, standing, action, judged, course, .. } = evaluated;
-    let mut input = json!({
-        "kind": Kind::GateEvaluate.as_str(),
-        "tenant": books.slug(),
-        "principal": standing.credential.principal,
-        "agent": standing.agent.id,
-        "agent_kind": standing.agent.kind,
-        "credential": standing.credential.id,
-        "scopes": standing.scopes.intersection(call.presented.scopes),
-        "request": request::document(&call.described, content),
-    });
+    let mut input = Document::default();
+    input.plain("kind", Kind::GateEvaluate);
+    input.plain("tenant", books.slug());
+    input.plain("principal", standing.credential.principal);
+    input.plain("agent", standing.agent.id);
+    input.plain("agent_kind", standing.agent.kind);
+    input.plain("credential", standing.credential.id);
+    input.list("scopes", standing.scopes.intersection(call.presented.scopes).iter());
+    input.document("request", request::document(&call.described, content));
     if let Some(facts) = request::facts(action, content) {
-        put(&mut input, "facts", facts);
+        input.document("facts", facts);
     }
     if let Some(point) = call.enforcement_point {
-        put(&mut input, "enforcement_point", json!(point));
+        input.plain("enforcement_point", point);
     }
     judged.write(&mut input);
     if let Some(decision) = call.described.decision {
-        put(&mut input, "decision", json!(decision));
+        input.plain("decision", decision);
     }
     for (name, value) in course {
-        put(&mut input, name, value.clone());
+        input.value(name, value);
     }
     if let Some(version) = call.described.min_mandate_version {
-        put(&mut input, "min_mandate_version", json!(version));
+        input.number("min_mandate_version", version);
     }
     if let Some(key) = &call.key {
-        let commitment = content.commit("/input/idempotency_key", json!(key));
-        put(&mut input, "idempotency_key", commitment);
+        content.put(&mut input, "idempotency_key", "/input/idempotency_key", canonical::to_vec(&json!(key)));
     }
     input
 }
@@ -90,31 +95,37 @@ pub(super) fn decision_state(asked: &Asked) -> Value {
 }
 
 /// The answer, but for its receipt.
-pub(super) fn output(evaluated: &Evaluated<'_>, decision: Option<Value>, claimed: Option<&Effect>) -> Value {
+pub(super) fn output(
+    evaluated: &Evaluated<'_>,
+    decision: Option<Value>,
+    claimed: Option<&Effect>,
+) -> Document {
     let Evaluated { standing, settled, .. } = evaluated;
-    let mut output = json!({
-        "outcome": settled.outcome,
-        "reason": settled.reason,
-        "clauses": settled.clauses,
-        "mandate_version": standing.mandate.version,
-        "policy_version": standing.policy.version,
-    });
-    if let Some(decision) = decision {
-        put(&mut output, "decision", decision);
+    let mut output = Document::default();
+    output.plain("outcome", settled.outcome);
+    output.text("reason", &settled.reason);
+    output.value("clauses", &json!(settled.clauses));
+    output.number("mandate_version", standing.mandate.version);
+    output.number("policy_version", standing.policy.version);
+    if let Some(decision) = &decision {
+        output.value("decision", decision);
     }
     if settled.outcome == Outcome::Escalate {
         let obligations = settled.verdict.obligations();
         if !obligations.is_empty() {
-            put(&mut output, "obligations", json!(obligations));
+            output.value("obligations", &json!(obligations));
         }
         let approvals = settled.verdict.approvals();
         if approvals.iter().any(|approvals| *approvals != Approvals::own()) {
-            put(&mut output, "approvals", approvals.iter().map(Approvals::to_json).collect());
+            output.value("approvals", &approvals.iter().map(Approvals::to_json).collect());
         }
     }
     if let Some(effect) = claimed {
-        let value = json!({"id": effect.id, "idempotency_key": effect.idempotency_key, "report_by": effect.report_by});
-        put(&mut output, "effect", value);
+        let mut claim = Document::default();
+        claim.plain("id", effect.id);
+        claim.text("idempotency_key", &effect.idempotency_key);
+        claim.plain("report_by", effect.report_by);
+        output.document("effect", claim);
     }
     output
 }

@@ -1,13 +1,13 @@
 //! The engine asked inside a batch: with the books it wants to look into, and what an allow takes from them.
 
 use super::Error;
-use super::recording::put;
 use crate::committer::{Books, Standing};
 use crate::crypto::hmac_sha256;
 use crate::domain::{PrincipalId, Scopes};
 use crate::engine::{self, Action, Book, BookOwner, Reservation, Used, Verdict, check_domains};
+use crate::evidence::document::Document;
 use crate::storage::book;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// A verdict, and what it rests on beside the documents: with it, the same answer can be decided again.
 #[derive(Debug)]
@@ -49,12 +49,12 @@ pub(super) fn judge(
 
 impl Judged {
     /// What the input document says of it.
-    pub(super) fn write(&self, input: &mut Value) {
+    pub(super) fn write(&self, input: &mut Document) {
         if !self.used.is_empty() {
-            put(input, "used", json!(self.used));
+            input.value("used", &json!(self.used));
         }
         if !self.known.is_empty() {
-            put(input, "known", json!(self.known));
+            input.value("known", &json!(self.known));
         }
     }
 }

@@ -80,11 +80,45 @@ pub fn references_of(stored: &StoredReceipt) -> Vec<String> {
         | Kind::Export
         | Kind::TenantSetup => None,
     };
-    match reference {
-        Some(Value::String(text)) => vec![text],
-        Some(Value::Number(number)) => vec![number.to_string()],
-        Some(Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_)) | None => Vec::new(),
+    reference.as_ref().and_then(as_reference).into_iter().collect()
+}
+
+/// A value as a provider's reference, if it is one: a text or a number.
+fn as_reference(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
+}
+
+/// What a call is found by, given before it is recorded: the keyed hash of what was asked, and of the key that what it
+/// lets happen is to be given.
+pub(super) fn of_call(
+    key: &AuthKey,
+    described: &Described,
+    request_hash: Hash,
+    idempotency_key: Option<&str>,
+) -> Vec<Hash> {
+    let is_bare =
+        described.tenant.is_none() && described.agent.is_none() && described.min_mandate_version.is_none();
+    let request = if is_bare { request_hash } else { of_request(key, described) };
+    std::iter::once(request).chain(idempotency_key.map(|text| of_reference(key, text))).collect()
+}
+
+/// What a report is found by, given before it is recorded: the keyed hash of the provider's reference in it.
+pub(super) fn of_report(key: &AuthKey, reference: Option<&Value>) -> Vec<Hash> {
+    reference.and_then(as_reference).map(|text| of_reference(key, &text)).into_iter().collect()
+}
+
+/// Whether a receipt was said to be found by what it is found by as it stands in the log; looked at where the service is
+/// tested.
+pub(super) fn is_found_by(key: &AuthKey, stored: &StoredReceipt, found_by: &[Hash]) -> bool {
+    let mut said: Vec<Key> = hashes_of(stored).iter().chain(found_by).map(Key::of).collect();
+    let mut stands = keys_of(key, stored);
+    said.sort_unstable();
+    stands.sort_unstable();
+    said == stands
 }
 
 /// The hashes that a receipt is known by in public: its own, those of its documents, and its leaf's.
@@ -113,6 +147,7 @@ pub fn write(books: &mut Books<'_>, run: u64, entries: Vec<(Key, u16)>) -> Resul
 
 /// Takes out what a receipt is found by once its content is erased; to be called before the content goes.
 pub fn forget_content(books: &mut Books<'_>, stored: &StoredReceipt) -> Result<(), Error> {
+    books.forget_lookups();
     let key = books.lookup_key();
     let references = references_of(stored);
     let keyed = references.iter().map(|reference| of_reference(key, reference));

@@ -49,8 +49,7 @@ pub(super) fn open(
         approvals: verdict.map(Verdict::approvals).unwrap_or_default(),
         why: verdict.map(Verdict::why).unwrap_or_default(),
     };
-    let (connection, slug) = books.place();
-    decision::insert(connection, slug, &opened)?;
+    books.open_decision(&opened)?;
     tell(books, call, &opened)
 }
 

@@ -1,25 +1,80 @@
 //! The documents receipts hash: what stands in them plainly, and what only as a salted commitment.
 
-use crate::committer::entropy;
-use crate::evidence::commitment::{Opening, Salt};
-use serde_json::{Map, Value, json};
+use super::{Error, lookup};
+use crate::committer::{Books, Draft, entropy};
+use crate::domain::Hash;
+use crate::evidence::canonical;
+use crate::evidence::commitment::{Salt, commit_canonical, placeholder};
+use crate::evidence::document::{Canonical, Document};
+use crate::storage::receipt::StoredReceipt;
+use serde_json::Value;
+use std::sync::Arc;
 
 /// Collects what documents commit to.
 #[derive(Debug, Default)]
-pub(super) struct Content(Map<String, Value>);
+pub(super) struct Content(Vec<(&'static str, Salt, Vec<u8>)>);
 
 impl Content {
     /// Commits to `value`, which stands at `pointer` (below `/input` or `/output`), and gives what stands there instead.
-    pub(super) fn commit(&mut self, pointer: &str, value: Value) -> Value {
-        let opening = Opening { salt: Salt(entropy::bytes()), value };
-        let commitment = json!({"commitment": opening.commitment()});
-        self.0.insert(pointer.to_owned(), opening.to_json());
+    pub(super) fn commit(&mut self, pointer: &'static str, value: Value) -> Value {
+        placeholder(&self.seal(pointer, canonical::to_vec(&value)))
+    }
+
+    /// Commits to a value in canonical form, and gives its commitment.
+    fn seal(&mut self, pointer: &'static str, value: Vec<u8>) -> Hash {
+        let salt = Salt(entropy::bytes());
+        let commitment = commit_canonical(&salt, &value);
+        self.0.push((pointer, salt, value));
         commitment
     }
 
+    /// Commits to a value in canonical form, which stands as member `name` of a document at `pointer`.
+    pub(super) fn put(
+        &mut self,
+        document: &mut Document,
+        name: &'static str,
+        pointer: &'static str,
+        value: Vec<u8>,
+    ) {
+        let commitment = self.seal(pointer, value);
+        let mut placeholder = Document::default();
+        placeholder.plain("commitment", commitment);
+        document.document(name, placeholder);
+    }
+
     /// The salts and values, if there are any.
-    pub(super) fn finish(self) -> Option<Value> {
-        (!self.0.is_empty()).then_some(Value::Object(self.0))
+    pub(super) fn finish(self) -> Option<Canonical> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let mut openings = Document::default();
+        for (pointer, salt, value) in self.0 {
+            let mut opening = Document::default();
+            opening.plain("salt", salt);
+            opening.member("value", |out| out.extend_from_slice(&value));
+            openings.member(pointer, |out| opening.write(out));
+        }
+        Some(openings.into())
+    }
+}
+
+/// What goes with a receipt beside its documents.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    /// Salts and values of what the documents commit to.
+    pub(super) content: Option<Canonical>,
+    /// Keyed hashes it is found by: what was asked for, and what a provider calls it.
+    pub(super) found_by: Vec<Hash>,
+}
+
+impl Beside {
+    /// Records a draft with it.
+    pub(super) fn record(self, books: &mut Books<'_>, mut draft: Draft) -> Result<Arc<StoredReceipt>, Error> {
+        draft.content = self.content;
+        draft.found_by.clone_from(&self.found_by);
+        let stored = books.record(draft)?;
+        debug_assert!(lookup::is_found_by(books.lookup_key(), &stored, &self.found_by), "{stored:?}");
+        Ok(stored)
     }
 }
 

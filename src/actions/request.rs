@@ -2,50 +2,62 @@
 
 use super::recording::Content;
 use crate::crypto::{AuthKey, hmac_sha256};
-use crate::domain::{EnforcementPointId, ExternalName, FactsFrom, Hash, Malformed};
+use crate::domain::{Amount, EnforcementPointId, ExternalName, FactsFrom, Hash, Malformed};
 use crate::engine::{self, Action, CatalogueEntry, Described, read_attested_request};
 use crate::evidence::canonical;
+use crate::evidence::document::Document;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// The request as JSON in one normal form, without `decision`: what two requests are compared by.
+/// The request in one normal form, without `decision`: what two requests are compared by.
 ///
 /// Amounts are in minor units, so that `24` and `"24.00"` are the same request.
-pub(super) fn comparable(described: &Described) -> Value {
-    let mut members = plain_members(described);
+pub(super) fn comparable(described: &Described) -> Document {
+    let mut document = plain_members(described);
     if let Some(amount) = described.amount {
-        members.insert(
-            "amount".into(),
-            json!({"minor_units": amount.minor_units().to_string(), "currency": amount.currency().code()}),
-        );
+        let mut units = Document::default();
+        units.plain("minor_units", amount.minor_units());
+        units.plain("currency", amount.currency());
+        document.document("amount", units);
     }
-    let named = [
-        ("tenant", described.tenant.as_ref().map(|tenant| json!(tenant))),
-        ("agent", described.agent.as_ref().map(|agent| json!(agent))),
-        ("min_mandate_version", described.min_mandate_version.map(|version| json!(version))),
-    ];
-    let named = named.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    for (name, value) in named.chain(private_members(described)) {
-        members.insert(name.into(), value);
+    if let Some(tenant) = &described.tenant {
+        document.text("tenant", tenant.as_str());
     }
-    Value::Object(members)
+    if let Some(agent) = &described.agent {
+        document.text("agent", agent.as_str());
+    }
+    if let Some(version) = described.min_mandate_version {
+        document.number("min_mandate_version", version);
+    }
+    for (name, _, value) in private_members(described) {
+        document.member(name, |out| out.extend_from_slice(&value));
+    }
+    document
 }
 
 /// The request hash: HMAC-SHA-256 of the comparable form under the tenant's lookup key.
 pub(super) fn request_hash(key: &AuthKey, described: &Described) -> Hash {
-    Hash(hmac_sha256(key, &canonical::to_vec(&comparable(described))))
+    Hash(hmac_sha256(key, &comparable(described).to_vec()))
 }
 
 /// The request as the input document holds it: what can name a person as commitments, the rest plainly.
-pub(super) fn document(described: &Described, content: &mut Content) -> Value {
-    let mut members = plain_members(described);
+pub(super) fn document(described: &Described, content: &mut Content) -> Document {
+    let mut document = plain_members(described);
     if let Some(amount) = described.amount {
-        members.insert("amount".into(), amount.to_json());
+        document.document("amount", amount_document(amount));
     }
-    for (name, value) in private_members(described) {
-        members.insert(name.into(), content.commit(&format!("/input/request/{name}"), value));
+    for (name, pointer, value) in private_members(described) {
+        content.put(&mut document, name, pointer, value);
     }
-    Value::Object(members)
+    document
+}
+
+/// An amount as documents hold it.
+fn amount_document(amount: Amount) -> Document {
+    let mut document = Document::default();
+    document.plain("value", amount.major_units());
+    document.plain("currency", amount.currency());
+    document
 }
 
 /// The facts to decide on: derived from the arguments where the catalogue has an entry for the intent; otherwise as they
@@ -105,26 +117,26 @@ pub(super) fn enforcement_point(input: &Value) -> Option<EnforcementPointId> {
 }
 
 /// The facts that the gate derived itself, where they are not the described ones.
-pub(super) fn facts(action: &Action, content: &mut Content) -> Option<Value> {
+pub(super) fn facts(action: &Action, content: &mut Content) -> Option<Document> {
     match action.facts_from {
         FactsFrom::Described | FactsFrom::Attested => return None,
         FactsFrom::Derived => {}
     }
-    let mut members = Map::new();
+    let mut facts = Document::default();
     if let Some(amount) = action.amount {
-        members.insert("amount".into(), amount.to_json());
+        facts.document("amount", amount_document(amount));
     }
     if let Some(country) = action.country {
-        members.insert("country".into(), json!(country));
+        facts.plain("country", country);
     }
     if let Some(resource) = &action.resource {
-        members.insert("resource".into(), content.commit("/input/facts/resource", json!(resource)));
+        content.put(&mut facts, "resource", "/input/facts/resource", canonical::to_vec(&json!(resource)));
     }
     if !action.counterparties.is_empty() {
-        let names = content.commit("/input/facts/counterparties", json!(action.counterparties));
-        members.insert("counterparties".into(), names);
+        let names = canonical::to_vec(&json!(action.counterparties));
+        content.put(&mut facts, "counterparties", "/input/facts/counterparties", names);
     }
-    Some(Value::Object(members))
+    Some(facts)
 }
 
 /// The request again, from the documents of its receipt; `None` once its content is erased.
@@ -149,39 +161,46 @@ pub(super) fn counterparties(described: &Described, content: Option<&Value>) -> 
     }
 }
 
-fn plain_members(described: &Described) -> Map<String, Value> {
-    let mut members = Map::new();
-    members.insert("intent".into(), json!(described.intent));
-    members.insert("untrusted".into(), json!(described.untrusted.unwrap_or(true)));
+fn plain_members(described: &Described) -> Document {
+    let mut document = Document::default();
+    document.text("intent", described.intent.as_str());
+    document.flag("untrusted", described.untrusted.unwrap_or(true));
     if let Some(country) = described.country {
-        members.insert("country".into(), json!(country));
+        document.plain("country", country);
     }
     if !described.labels.is_empty() {
-        members.insert("labels".into(), json!(described.labels));
+        document.value("labels", &json!(described.labels));
     }
-    members
+    document
 }
 
-/// The members that can name or describe a person.
-fn private_members(described: &Described) -> impl Iterator<Item = (&'static str, Value)> {
+/// The members that can name or describe a person: name, place below the input document, canonical form.
+fn private_members(described: &Described) -> impl Iterator<Item = (&'static str, &'static str, Vec<u8>)> {
+    let object = |members: &Map<String, Value>| {
+        let mut out = Vec::with_capacity(256);
+        canonical::write_object(members, &mut out);
+        out
+    };
     let evidence = described.evidence.as_ref().map(|evidence| {
-        let mut members = Map::new();
+        let mut document = Document::default();
         if let Some(confidence) = &evidence.confidence {
-            members.insert("confidence".into(), json!(confidence.to_string()));
+            document.text("confidence", &confidence.to_string());
         }
-        members.insert("cites".into(), json!(evidence.cites));
-        Value::Object(members)
+        document.value("cites", &json!(evidence.cites));
+        document.to_vec()
     });
+    let names = described.counterparties.as_ref().map(|names| canonical::to_vec(&json!(names)));
+    let resource = described.resource.as_ref().map(|name| canonical::to_vec(&json!(name)));
     [
-        ("counterparty", described.counterparties.as_ref().map(|names| json!(names))),
-        ("resource", described.resource.as_ref().map(|name| json!(name))),
-        ("arguments", described.arguments.as_deref().cloned().map(Value::Object)),
-        ("evidence", evidence),
-        ("attachment", described.attachment.clone().map(Value::Object)),
-        ("facts", described.facts.clone().map(Value::Object)),
+        ("counterparty", "/input/request/counterparty", names),
+        ("resource", "/input/request/resource", resource),
+        ("arguments", "/input/request/arguments", described.arguments.as_deref().map(object)),
+        ("evidence", "/input/request/evidence", evidence),
+        ("attachment", "/input/request/attachment", described.attachment.as_ref().map(object)),
+        ("facts", "/input/request/facts", described.facts.as_ref().map(object)),
     ]
     .into_iter()
-    .filter_map(|(name, value)| Some((name, value?)))
+    .filter_map(|(name, pointer, value)| Some((name, pointer, value?)))
 }
 
 #[cfg(test)]

@@ -22,8 +22,8 @@ impl App {
         since: Timestamp,
     ) -> Result<Option<Preview>, StoreError> {
         let start = clock::now();
-        let begin = move |connection: &mut _| Rehearsal::begin(connection, &tenant, proposal, since, start);
-        let (mut place, begun) = self.read_in(place, begin).await?;
+        let first = move |connection: &mut _| Rehearsal::begin(connection, &tenant, proposal, since, start);
+        let (mut place, begun) = self.read_in(place, first).await?;
         let Some(mut rehearsal) = begun else { return Ok(None) };
         loop {
             let readers = self.readers.clone();

@@ -3,18 +3,19 @@
 
 mod known;
 
-use super::backup::{BackupError, COMPANIONS, Held, Part, beside, look_over, sync_folder};
+use super::backup::{BackupError, COMPANIONS, Held, MAGIC, Part, beside, look_over, sync_folder};
 use super::examine::examine;
 use super::tree::Tree;
 use crate::actions::restore::{Restoration, record};
 use crate::committer::{self, Committer, clock};
-use crate::crypto::keyring::{KeyringError, MasterKey};
+use crate::crypto::keyring::{KeyName, KeyPurpose, KeyringError, MasterKey};
 use crate::domain::{Hash, TenantSlug, Timestamp};
+use crate::storage::key::StoredKey;
 use crate::storage::{self, AnyConnection, DataDirectory, Database, StoreError, backup, whole};
 use known::{DATABASE, Here, Known, known_elsewhere, known_here};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// What is to be restored, and what is known of its logs.
@@ -138,6 +139,7 @@ pub fn restore(plan: &Plan, advance: &dyn Fn(u64)) -> Result<Restored, RestoreEr
     let _directory = DataDirectory::lock(&plan.data_dir, &plan.database).map_err(RestoreError::Other)?;
     let master = MasterKey::read(&DataDirectory::master_key_file(&plan.data_dir))?;
     let part = working_copy(plan)?;
+    require_same_master(&part.path, &master)?;
     let mut lost = Lost::default();
     let mut known = match known_here(&plan.database)? {
         Here::Heads { heads, doubtful } => {
@@ -216,7 +218,13 @@ fn working_copy(plan: &Plan) -> Result<Part, RestoreError> {
         }
         Err(_) => {
             let shown = plan.file.display();
-            return Err(BackupError::NotABackup(format!("`{shown}` is no backup of Procura")).into());
+            return Err(match missing_bytes(&part.path) {
+                Some((there, whole)) => BackupError::Damaged(format!(
+                    "the file was cut short: it has {there} bytes and says that it has {whole}"
+                )),
+                None => BackupError::NotABackup(format!("`{shown}` is no backup of Procura")),
+            }
+            .into());
         }
     }
     if let Some(first) = backup::acting_in(&part.path)?.first() {
@@ -226,6 +234,45 @@ fn working_copy(plan: &Plan) -> Result<Part, RestoreError> {
     storage::migrate(&mut file.open_writer()?)?;
     backup::settle(&part.path)?;
     Ok(part)
+}
+
+/// How many bytes a database file has, and how many its header says (SQLite's file format §1.3), where that is more.
+fn missing_bytes(file: &Path) -> Option<(u64, u64)> {
+    let mut header = [0; 32];
+    let mut opened = File::open(file).ok()?;
+    opened.read_exact(&mut header).ok()?;
+    let there = opened.metadata().ok()?.len();
+    let page = match u16::from_be_bytes(header.get(16..18)?.try_into().ok()?) {
+        1 => 65_536,
+        size => u64::from(size),
+    };
+    let pages = u32::from_be_bytes(header.get(28..32)?.try_into().ok()?);
+    let whole = page.saturating_mul(u64::from(pages));
+    (header.starts_with(MAGIC.as_slice()) && there < whole).then_some((there, whole))
+}
+
+/// That the master key is the one that the backup's keys are wrapped with: it opens one of each tenant at least. A key
+/// that does not open beside others is the row's fault, not the file's, and is named where the log is looked over.
+fn require_same_master(file: &Path, master: &MasterKey) -> Result<(), RestoreError> {
+    let mut connection = backup::open_file(file)?;
+    for tenant in storage::tenant::all(&mut connection)? {
+        let keys = storage::key::of_tenant(&mut connection, &tenant.slug)?;
+        let opens = |key: &StoredKey| {
+            let purpose = KeyPurpose::ALL.into_iter().find(|purpose| purpose.as_str() == key.purpose);
+            purpose.is_some_and(|purpose| {
+                let name = KeyName { tenant: &key.tenant, key: key.id, purpose };
+                master.unwrap(&key.wrapped, &name).is_ok()
+            })
+        };
+        if !keys.is_empty() && !keys.iter().any(opens) {
+            return Err(RestoreError::Other(format!(
+                "the master.key in the data directory is not the one that the backup was made under: it opens none of the \
+                 keys of `{}`; nothing was changed",
+                tenant.slug
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// A migration that the file has been through and this version does not know, if there is one.

@@ -37,6 +37,8 @@ pub struct Settings {
     pub witness_every: Duration,
     /// Whether the benchmark's handler without a log is served.
     pub bench_bare: bool,
+    /// Whether no verified token is remembered, so that every call verifies its own.
+    pub bench_verify: bool,
 }
 
 /// How mail leaves.
@@ -63,6 +65,7 @@ impl Settings {
             witnesses: Vec::new(),
             witness_every: WITNESS_EVERY,
             bench_bare: false,
+            bench_verify: false,
         }
     }
 

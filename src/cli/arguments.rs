@@ -169,6 +169,9 @@ pub(super) struct Serve {
     /// Serve the benchmark's handler that records nothing
     #[arg(long, hide = true)]
     pub(super) bench_bare: bool,
+    /// Verify the signature of every token at every call, for the benchmark
+    #[arg(long, hide = true)]
+    pub(super) bench_verify: bool,
 }
 
 #[derive(Debug, Args)]
@@ -187,7 +190,7 @@ pub(super) struct Export {
     /// The whole log of a tenant
     #[arg(long, value_name = "SLUG")]
     pub(super) tenant: Option<String>,
-    /// jsonl, which verifies offline, or csv
+    /// jsonl, which verifies offline, csv or parquet
     #[arg(long, value_name = "FORMAT")]
     pub(super) format: Option<String>,
     /// Calls at or after this time

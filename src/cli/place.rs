@@ -32,6 +32,15 @@ impl Place {
 
     /// Reads both options; the directory must be there.
     pub(super) fn existing(sources: &Sources, options: &arguments::Place) -> Result<Self, Failure> {
+        Self::expecting(sources, options, "a new service is made by `procura setup`")
+    }
+
+    /// The same; `advice` says what to do where there is no directory.
+    pub(super) fn expecting(
+        sources: &Sources,
+        options: &arguments::Place,
+        advice: &str,
+    ) -> Result<Self, Failure> {
         let place = Self::read(sources, options)?;
         if place.data_dir.is_dir() {
             return Ok(place);
@@ -39,7 +48,7 @@ impl Place {
         let origin = sources
             .value("data-dir", options.data_dir.as_deref())?
             .map_or(Origin::Typed, |given| given.origin);
-        let why = format!("`{}` is not a directory: `procura setup` makes one", place.data_dir.display());
+        let why = format!("`{}` is not a directory: {advice}", place.data_dir.display());
         Err(wrong("data-dir", &origin, &why))
     }
 

@@ -21,7 +21,8 @@ const LONGEST_REASON: usize = 500;
 
 /// Restores: 0 when done, 1 when it would lose part of a log or could not be done, 2 when a file cannot be read.
 pub(super) fn run(sources: &Sources, options: &arguments::Restore, form: Form) -> Result<u8, Failure> {
-    let place = Place::existing(sources, &options.place)?;
+    let advice = "make it, and copy there the master.key of the server that the backup is of, mode 0600";
+    let place = Place::expecting(sources, &options.place, advice)?;
     let file = PathBuf::from(&options.file);
     if !file.is_file() {
         return Err(Failure::usage(format!("`FILE`: there is no file `{}`", file.display())));

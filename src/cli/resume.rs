@@ -16,12 +16,22 @@ pub(super) fn unwritten(path: &Path, error: &io::Error) -> String {
     format!("`{}` cannot be written: {error}", path.display())
 }
 
-/// The export that a file is the beginning of: its header names it, or a row of the table.
+/// How an Apache Parquet file begins. The column with the export's id comes first, and is not compressed.
+const PARQUET: &[u8] = b"PAR1";
+/// How many characters an export's id has.
+const ID: usize = 30;
+
+/// The export that a file is the beginning of: its header names it, a row of the table, or the first column.
 pub(super) fn export_of(path: &Path) -> Result<ExportId, String> {
     let shown = path.display();
     let unreadable = |error: io::Error| format!("`{shown}` cannot be read: {error}");
     let mut lines = BufReader::new(File::open(path).map_err(unreadable)?.take(2 * LONGEST_LINE));
     let mut first = Vec::new();
+    if lines.fill_buf().map_err(unreadable)?.starts_with(PARQUET) {
+        lines.read_to_end(&mut first).map_err(unreadable)?;
+        let named = first.windows(ID).find_map(|id| std::str::from_utf8(id).ok()?.parse().ok());
+        return named.ok_or_else(|| format!("`{shown}` ends before it names its export: start over"));
+    }
     lines.read_until(b'\n', &mut first).map_err(unreadable)?;
     let header = serde_json::from_slice::<serde_json::Value>(&first).ok();
     let named = header.as_ref().and_then(|header| header.get("export")?.as_str()?.parse().ok());
@@ -32,7 +42,9 @@ pub(super) fn export_of(path: &Path) -> Result<ExportId, String> {
     let column = rows.headers().ok().and_then(|names| names.iter().position(|name| name == "export"));
     let row = rows.records().next().and_then(Result::ok);
     let named = row.zip(column).and_then(|(row, column)| row.get(column)?.parse().ok());
-    named.ok_or_else(|| format!("`{shown}` is not the beginning of an export as JSONL or CSV: start over"))
+    named.ok_or_else(|| {
+        format!("`{shown}` is not the beginning of an export as JSONL, CSV or Parquet: start over")
+    })
 }
 
 /// The name a file has once it is whole.
@@ -45,7 +57,8 @@ pub(super) fn whole_name(path: &Path) -> PathBuf {
 pub(super) struct Grown {
     file: File,
     path: PathBuf,
-    /// How many bytes were there before, up to the end of the last whole line: they are held against the export's own.
+    /// How many bytes were there before, up to the end of the last whole line where the form has lines: they are held
+    /// against the export's own.
     there: u64,
     /// How many bytes of the export went by.
     passed: u64,
@@ -64,7 +77,7 @@ impl Grown {
     /// A file that is there, without its last line where that is not whole.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut file = OpenOptions::new().read(true).write(true).open(path)?;
-        let there = end_of_last_line(&mut file)?;
+        let there = if has_lines(&mut file)? { end_of_last_line(&mut file)? } else { file.metadata()?.len() };
         file.seek(SeekFrom::Start(0))?;
         Ok(Self { file, path: path.to_owned(), there, passed: 0 })
     }
@@ -104,6 +117,13 @@ impl Grown {
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Whether a file is of a form that has lines, as all but Parquet do.
+fn has_lines(file: &mut File) -> io::Result<bool> {
+    let mut start = Vec::new();
+    Read::by_ref(file).take(4).read_to_end(&mut start)?;
+    Ok(start != PARQUET)
 }
 
 /// Where the last line that has an end ends.

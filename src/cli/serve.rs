@@ -56,6 +56,7 @@ fn settings(sources: &Sources, options: &arguments::Serve) -> Result<Settings, F
             .parse("witness-every", options.witness_every.as_deref(), values::seconds)?
             .unwrap_or(WITNESS_EVERY),
         bench_bare: sources.switch("bench-bare", options.bench_bare)?,
+        bench_verify: sources.switch("bench-verify", options.bench_verify)?,
     })
 }
 

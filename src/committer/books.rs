@@ -5,15 +5,16 @@ use super::log::{Mark, TenantLog};
 use super::standing::{LiveCatalogue, LiveMandate, LivePolicy, Standing, StandingCache};
 use crate::crypto::AuthKey;
 use crate::domain::{
-    AgentId, Chain, CredentialId, FactsFrom, Intent, Outcome, PrincipalId, ReceiptId, TenantSlug, Timestamp,
+    AgentId, Chain, CredentialId, FactsFrom, Hash, Intent, Outcome, PrincipalId, ReceiptId, TenantSlug,
+    Timestamp,
 };
 use crate::engine::ENGINE_VERSION;
-use crate::evidence::canonical;
+use crate::evidence::document::Canonical;
 use crate::evidence::receipt::{self, Body, Kind};
+use crate::storage::decision::Decision;
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::tenant::Tenant;
 use crate::storage::{self, AnyConnection, StoreError};
-use serde_json::Value;
 use std::sync::Arc;
 
 /// What an action wants recorded.
@@ -42,16 +43,18 @@ pub struct Draft {
     /// Whose word the facts were.
     pub facts_from: Option<FactsFrom>,
     /// The input document.
-    pub input: Value,
+    pub input: Canonical,
     /// The output document.
-    pub output: Value,
+    pub output: Canonical,
     /// Salts and values of what they commit to.
-    pub content: Option<Value>,
+    pub content: Option<Canonical>,
+    /// Keyed hashes it is found by, beside its own hashes.
+    pub found_by: Vec<Hash>,
 }
 
 impl Draft {
     /// An act that names no versions: `kind` in `chain`, with its documents.
-    pub fn act(kind: Kind, chain: Chain, input: Value, output: Value) -> Self {
+    pub fn act(kind: Kind, chain: Chain, input: impl Into<Canonical>, output: impl Into<Canonical>) -> Self {
         Self {
             chain,
             kind,
@@ -64,9 +67,10 @@ impl Draft {
             policy_version: None,
             catalogue_version: None,
             facts_from: None,
-            input,
-            output,
+            input: input.into(),
+            output: output.into(),
             content: None,
+            found_by: Vec::new(),
         }
     }
 
@@ -142,6 +146,29 @@ impl<'a> Books<'a> {
         self.log.next_index()
     }
 
+    /// Whether no decision about an action of this agent waits.
+    pub fn is_quiet(&mut self, agent: AgentId) -> Result<bool, StoreError> {
+        self.log.is_quiet(self.connection, agent)
+    }
+
+    /// Puts a decision into the queue.
+    pub fn open_decision(&mut self, decision: &Decision) -> Result<(), StoreError> {
+        self.log.may_wait(Some(decision.agent));
+        storage::decision::insert(self.connection, &self.log.keys.tenant.slug, decision)
+    }
+
+    /// Gives back the yes that the call at a place of the log used.
+    pub(super) fn give_back_yes(&mut self, log_index: u64, still_stands: bool) -> Result<(), StoreError> {
+        self.log.may_wait(None);
+        storage::decision::give_back(self.connection, &self.log.keys.tenant.slug, log_index, still_stands)?;
+        Ok(())
+    }
+
+    /// Says that something recorded is not to be found any more as it was.
+    pub fn forget_lookups(&mut self) {
+        self.log.forget_lookups();
+    }
+
     /// What decides about a credential; `None` if the tenant has no such credential.
     pub fn standing(&mut self, id: CredentialId) -> Result<Option<Arc<Standing>>, StoreError> {
         let epoch = self.log.head.authority_epoch;
@@ -182,8 +209,8 @@ impl<'a> Books<'a> {
         let log_index = self.log.next_index();
         let slug = self.log.keys.tenant.slug.clone();
         let end = self.log.end_of(self.connection, &slug, draft.chain)?;
-        let input = canonical::to_vec(&draft.input);
-        let output = canonical::to_vec(&draft.output);
+        let (input, output) = (draft.input.into_bytes(), draft.output.into_bytes());
+        debug_assert!(is_canonical(&input) && is_canonical(&output), "{:?}", String::from_utf8_lossy(&input));
         let body = Body {
             id: ReceiptId::at_index(at, log_index, entropy::bytes()),
             at,
@@ -214,10 +241,10 @@ impl<'a> Books<'a> {
             intent: draft.intent,
             input: into_text(input)?,
             output: into_text(output)?,
-            content: draft.content.map(|content| content.to_string()),
+            content: draft.content.map(|content| into_text(content.into_bytes())).transpose()?,
             erased_by: None,
         });
-        self.log.append(stored.clone());
+        self.log.append(stored.clone(), &draft.found_by);
         self.recorded.push(stored.clone());
         Ok(stored)
     }
@@ -266,6 +293,12 @@ impl std::fmt::Debug for Books<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Books of {}", self.log.keys.tenant.slug)
     }
+}
+
+/// Whether a document is in the one form that is hashed; looked at where the service is tested.
+fn is_canonical(document: &[u8]) -> bool {
+    let read: Result<serde_json::Value, _> = serde_json::from_slice(document);
+    read.is_ok_and(|value| crate::evidence::canonical::to_vec(&value) == document)
 }
 
 fn into_text(canonical: Vec<u8>) -> Result<String, StoreError> {

@@ -1,18 +1,22 @@
 //! One tenant's log inside a batch: its head, the tree as it grows, the ends of its chains.
 
 use super::keys::TenantKeys;
-use crate::domain::{Chain, Hash, TenantSlug, Timestamp};
+use super::lookups::Lookups;
+use crate::domain::{AgentId, Chain, Hash, TenantSlug, Timestamp};
 use crate::evidence::merkle::{self, Frontier, Growth};
 use crate::evidence::note;
 use crate::evidence::receipt::{self, Inclusion, Receipt};
 use crate::storage::head::Head;
+use crate::storage::lookup::Key;
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::{self, AnyConnection, StoreError, tile};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// How many chain ends are kept in memory between batches.
 const MOST_CHAINS: usize = 50_000;
+/// How many agents are remembered as ones whose questions all have their answer.
+const MOST_QUIET: usize = 50_000;
 
 /// What seals the receipts of one tenant's part of a batch.
 #[derive(Debug)]
@@ -67,6 +71,9 @@ pub(super) struct TenantLog {
     ends: HashMap<Chain, ChainEnd>,
     /// What the ends were before this batch touched them, newest last.
     undo: Vec<(Chain, ChainEnd)>,
+    /// Agents of whom no decision about an action waits.
+    quiet: HashSet<AgentId>,
+    lookups: Lookups,
     pub(super) pending: Vec<Arc<StoredReceipt>>,
 }
 
@@ -74,13 +81,15 @@ impl TenantLog {
     /// A log as its head row describes it.
     pub(super) fn open(keys: Arc<TenantKeys>, head: Head) -> Result<Self, StoreError> {
         let growth = Growth::new(read_frontier(&head)?);
-        Ok(Self { keys, head, growth, ends: HashMap::new(), undo: Vec::new(), pending: Vec::new() })
+        let (ends, undo, quiet, pending) = (HashMap::new(), Vec::new(), HashSet::new(), Vec::new());
+        Ok(Self { keys, head, growth, ends, undo, quiet, lookups: Lookups::default(), pending })
     }
 
     /// Starts a batch under the head just locked: what was kept counts only if nobody else moved the head.
     pub(super) fn begin(&mut self, head: Head) -> Result<(), StoreError> {
         if head.size != self.head.size || head.checkpoint != self.head.checkpoint {
             self.ends.clear();
+            self.quiet.clear();
             self.growth = Growth::new(read_frontier(&head)?);
         } else if self.ends.len() > MOST_CHAINS {
             self.ends.clear();
@@ -89,6 +98,33 @@ impl TenantLog {
         self.undo.clear();
         self.pending.clear();
         Ok(())
+    }
+
+    /// Whether no decision about an action of this agent waits; looked up once, and then known until one is opened.
+    pub(super) fn is_quiet(
+        &mut self,
+        connection: &mut AnyConnection,
+        agent: AgentId,
+    ) -> Result<bool, StoreError> {
+        if self.quiet.contains(&agent) {
+            return Ok(true);
+        }
+        let waits = storage::decision::any_action_waits(connection, &self.keys.tenant.slug, agent)?;
+        if !waits {
+            if self.quiet.len() >= MOST_QUIET {
+                self.quiet.clear();
+            }
+            self.quiet.insert(agent);
+        }
+        Ok(!waits)
+    }
+
+    /// A decision may wait from now on: one agent's, or anybody's.
+    pub(super) fn may_wait(&mut self, agent: Option<AgentId>) {
+        match agent {
+            Some(agent) => drop(self.quiet.remove(&agent)),
+            None => self.quiet.clear(),
+        }
     }
 
     /// The place the next receipt takes.
@@ -114,14 +150,17 @@ impl TenantLog {
         Ok(end)
     }
 
-    /// Takes a receipt as the next leaf.
-    pub(super) fn append(&mut self, stored: Arc<StoredReceipt>) {
+    /// Takes a receipt as the next leaf, which is found by its hashes and by more.
+    pub(super) fn append(&mut self, stored: Arc<StoredReceipt>, found_by: &[Hash]) {
         let chain = stored.body.chain;
         let end = ChainEnd { next_seq: stored.body.seq.saturating_add(1), last: stored.hash };
         let before = ChainEnd { next_seq: stored.body.seq, last: stored.body.prev };
         self.ends.insert(chain, end);
         self.undo.push((chain, before));
-        self.growth.append(receipt::leaf(&stored.hash, &stored.auth));
+        let leaf = receipt::leaf(&stored.hash, &stored.auth);
+        let hashes = [stored.hash, stored.body.input_hash, stored.body.output_hash, leaf];
+        self.lookups.take(stored.log_index, hashes.iter().chain(found_by).map(Key::of));
+        self.growth.append(leaf);
         self.head.last_at = stored.body.at;
         self.pending.push(stored);
     }
@@ -135,12 +174,18 @@ impl TenantLog {
         }
     }
 
+    /// What was gathered for finding receipts again is not to be written: some of it was erased.
+    pub(super) fn forget_lookups(&mut self) {
+        self.lookups.forget();
+    }
+
     /// Forgets what was appended since the mark; says whether what decides had changed.
     pub(super) fn go_back(&mut self, mark: Mark) -> bool {
         for (chain, end) in self.undo.drain(mark.undo..).rev() {
             self.ends.insert(chain, end);
         }
         self.pending.truncate(mark.pending);
+        self.lookups.forget();
         self.growth.truncate_to(mark.pending);
         self.head.last_at = mark.last_at;
         std::mem::replace(&mut self.head.authority_epoch, mark.epoch) != mark.epoch
@@ -165,6 +210,7 @@ impl TenantLog {
         self.head.checkpoint = checkpoint.to_string();
         storage::receipt::insert(connection, &self.pending)?;
         write_full_tiles(connection, tenant, first, self.head.size)?;
+        self.lookups.write(connection, tenant)?;
         storage::head::update(connection, tenant, &self.head)?;
         self.growth = Growth::new(tree.after().clone());
         Ok(Some(Arc::new(Seal { tree, checkpoint, key: self.keys.verifier.clone() })))

@@ -19,6 +19,7 @@ mod handle;
 mod job;
 mod keys;
 mod log;
+mod lookups;
 mod outage;
 mod queue;
 mod standing;

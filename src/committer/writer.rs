@@ -204,7 +204,7 @@ fn withdraw(books: &mut Books<'_>, late: &[TooLate]) -> Result<(), StoreError> {
         storage::idempotency::delete_answer(connection, slug, credential, stored.log_index)?;
         storage::effect::withdraw(connection, slug, stored.log_index, now)?;
         storage::book::release(connection, slug, stored.log_index, now)?;
-        storage::decision::give_back(connection, slug, stored.log_index, still_stands)?;
+        books.give_back_yes(stored.log_index, still_stands)?;
     }
     Ok(())
 }

@@ -23,9 +23,10 @@ pub struct TokenCache {
 }
 
 impl TokenCache {
-    /// A cache of about `capacity` tokens, at least two for each of its shards.
+    /// A cache of about `capacity` tokens, at least two for each of its shards, or none at all.
     pub fn new(capacity: usize) -> Self {
-        Self { shards: Default::default(), generation_size: (capacity / SHARDS / 2).max(1) }
+        let generation_size = (capacity / SHARDS / 2).max(usize::from(capacity > 0));
+        Self { shards: Default::default(), generation_size }
     }
 
     /// Whose token this digest is of, if it was verified under `epoch` and its hour is right at `now`.
@@ -39,7 +40,9 @@ impl TokenCache {
 
     /// Keeps what the verifier vouched for under the keys of `epoch`.
     pub fn put(&self, token_digest: Hash, epoch: u64, bearer: Bearer) {
-        if let Some(mut shard) = self.shard(&token_digest) {
+        if self.generation_size > 0
+            && let Some(mut shard) = self.shard(&token_digest)
+        {
             shard.insert(token_digest, Entry { epoch, bearer }, self.generation_size);
         }
     }
@@ -151,6 +154,13 @@ mod tests {
         assert!(cache.get(&digest(1), 7, at(NOW + LIFETIME - 1)).is_some());
         assert!(cache.get(&digest(1), 7, at(NOW + LIFETIME)).is_none());
         assert!(cache.get(&digest(1), 7, at(NOW - 6)).is_none(), "a clock that stepped back");
+    }
+
+    #[test]
+    fn a_cache_without_room_keeps_nothing() {
+        let cache = TokenCache::new(0);
+        cache.put(digest(1), 7, verified());
+        assert!(cache.get(&digest(1), 7, at(NOW)).is_none());
     }
 
     #[test]

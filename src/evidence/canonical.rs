@@ -53,7 +53,8 @@ pub fn write_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-fn write_object(members: &Map<String, Value>, out: &mut Vec<u8>) {
+/// Appends the canonical bytes of an object's members.
+pub fn write_object(members: &Map<String, Value>, out: &mut Vec<u8>) {
     out.push(b'{');
     let mut first = true;
     let mut member = |name: &str, value: &Value| {

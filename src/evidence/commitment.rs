@@ -70,7 +70,12 @@ impl Opening {
 pub fn commit(salt: &Salt, value: &Value) -> Hash {
     let mut bytes = Vec::with_capacity(256);
     canonical::write(value, &mut bytes);
-    sha256_of_parts(&[&salt.0, &bytes])
+    commit_canonical(salt, &bytes)
+}
+
+/// SHA-256 of the salt and a value that is in canonical form.
+pub fn commit_canonical(salt: &Salt, value: &[u8]) -> Hash {
+    sha256_of_parts(&[&salt.0, value])
 }
 
 /// What stands in a document in place of a value.

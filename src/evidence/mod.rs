@@ -5,6 +5,7 @@
 
 pub mod canonical;
 pub mod commitment;
+pub mod document;
 pub mod erased;
 pub mod export;
 pub mod line;

@@ -276,6 +276,21 @@ pub fn undecided(
     query.load::<Row>(connection)?.into_iter().map(read_row).collect()
 }
 
+/// Whether any decision about an action of an agent waits.
+pub fn any_action_waits(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    agent: AgentId,
+) -> Result<bool, StoreError> {
+    let first: Option<String> = decisions::table
+        .filter(decisions::tenant.eq(tenant.as_str()).and(decisions::agent.eq(agent.to_string())))
+        .filter(decisions::due_at.is_not_null().and(decisions::kind.eq(DecisionKind::Action.as_str())))
+        .select(decisions::id)
+        .first(connection)
+        .optional()?;
+    Ok(first.is_some())
+}
+
 /// The decisions about the same request under the same credential that still wait, the newest first.
 pub fn waiting_for_same(
     connection: &mut AnyConnection,

@@ -20,6 +20,8 @@ pub(crate) struct Reply {
     /// The headers.
     pub(crate) headers: HeaderMap,
     /// The body as it came.
+    pub(crate) bytes: Vec<u8>,
+    /// The body as text.
     pub(crate) text: String,
     /// The body as JSON, null if it is none.
     pub(crate) json: Value,
@@ -118,9 +120,10 @@ impl Client {
             None => self.agent.run(request.body(())?)?,
         };
         let (parts, mut body) = response.into_parts();
-        let text = body.with_config().limit(1 << 30).read_to_string()?;
+        let bytes = body.with_config().limit(1 << 30).read_to_vec()?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
         let json = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Ok(Reply { status: parts.status.as_u16(), headers: parts.headers, text, json })
+        Ok(Reply { status: parts.status.as_u16(), headers: parts.headers, bytes, text, json })
     }
 
     /// Puts an action to the gate.

@@ -23,16 +23,16 @@ both!(
 );
 
 /// A member whose two agents were answered, with their mandate narrowed in between, and somebody of compliance.
-struct Scene {
-    server: Server,
+pub(crate) struct Scene {
+    pub(crate) server: Server,
     member: Client,
-    compliance: Client,
-    runner: Agent,
+    pub(crate) compliance: Client,
+    pub(crate) runner: Agent,
     walker: Agent,
 }
 
 impl Scene {
-    fn new(db: Db) -> Self {
+    pub(crate) fn new(db: Db) -> Self {
         let server = Server::start(db);
         let member = server.member_with("m@example.test", &small_refunds());
         let compliance = server.person(TENANT, "c@example.test", &["compliance"]);
@@ -285,7 +285,7 @@ fn a_file_of_the_console_that_was_cut_grows_to_the_same(db: Db) {
             "an export has one",
         ),
         (vec!["--tenant", "nowhere", "--format", "csv", "--out", "x"], "there is no tenant `nowhere`"),
-        (vec!["--tenant", "harbour", "--format", "xml", "--out", "x"], "csv or jsonl"),
+        (vec!["--tenant", "harbour", "--format", "xml", "--out", "x"], "csv, jsonl or parquet"),
     ] {
         let refused = run(&arguments);
         assert!(!refused.status.success() && said(&refused).contains(words), "{}", said(&refused));

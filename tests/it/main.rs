@@ -67,6 +67,8 @@ mod explorer;
 mod exports;
 mod exports_erased;
 #[cfg(test)]
+mod exports_parquet;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod four_eyes;

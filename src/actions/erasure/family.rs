@@ -26,7 +26,7 @@ pub struct Family {
     /// The first receipt asked about: its content is what the others are known by, so it goes last.
     root: u64,
     /// The request; nothing once it is erased.
-    request: Option<Value>,
+    request: Option<Vec<u8>>,
     /// The calls that ask it, and those known to have asked it.
     calls: BTreeSet<ReceiptId>,
     effects: BTreeSet<EffectId>,
@@ -247,9 +247,9 @@ fn root(
 }
 
 /// The request of a call in the form that requests are compared in; nothing once it is erased.
-fn request(stored: &StoredReceipt) -> Result<Option<Value>, Error> {
+fn request(stored: &StoredReceipt) -> Result<Option<Vec<u8>>, Error> {
     let Some(content) = &stored.content else { return Ok(None) };
     let input = Documents::of(stored)?.input;
     let content: Value = serde_json::from_str(content).unwrap_or_default();
-    Ok(described_again(&input, Some(&content)).map(|described| comparable(&described)))
+    Ok(described_again(&input, Some(&content)).map(|described| comparable(&described).to_vec()))
 }

@@ -14,18 +14,21 @@ use std::str::FromStr;
 pub enum Format {
     /// A table as text (RFC 4180).
     Csv,
+    /// The same table in typed columns (Apache Parquet).
+    Parquet,
     /// A line a receipt, with everything it takes to verify it.
     JsonLines,
 }
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 2] = [Self::JsonLines, Self::Csv];
+    pub const ALL: [Self; 3] = [Self::JsonLines, Self::Csv, Self::Parquet];
 
     /// The format's name, which files of it end in.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Csv => "csv",
+            Self::Parquet => "parquet",
             Self::JsonLines => "jsonl",
         }
     }
@@ -34,6 +37,7 @@ impl Format {
     pub const fn media_type(self) -> &'static str {
         match self {
             Self::Csv => "text/csv; charset=utf-8; header=present",
+            Self::Parquet => "application/vnd.apache.parquet",
             Self::JsonLines => "application/jsonl",
         }
     }
@@ -45,7 +49,7 @@ impl FromStr for Format {
         Self::ALL
             .into_iter()
             .find(|format| format.as_str() == text)
-            .ok_or_else(|| format!("`{}` is not a format: csv or jsonl", text.escape_debug()))
+            .ok_or_else(|| format!("`{}` is not a format: csv, jsonl or parquet", text.escape_debug()))
     }
 }
 
@@ -54,10 +58,10 @@ pub(super) trait Form {
     /// Writes a receipt. `connection` reads what shows its place in the log.
     fn row(&mut self, connection: &mut AnyConnection, stored: &StoredReceipt) -> Result<(), ExportError>;
 
-    /// What the manifest's receipt has to state, as its output document.
-    fn manifest(&self) -> Value;
+    /// What the manifest's receipt has to state, as its output document; no row comes after.
+    fn manifest(&mut self) -> Result<Value, ExportError>;
 
-    /// Ends with the manifest's receipt; `line` is its line where the form has lines.
+    /// Ends with the manifest's receipt; `line` is its line where the form holds it.
     fn end(&mut self, manifest: &StoredReceipt, line: Option<&str>) -> Result<(), ExportError>;
 
     /// What is written and was not taken yet.

@@ -37,8 +37,8 @@ impl Form for Lines {
         Ok(())
     }
 
-    fn manifest(&self) -> Value {
-        self.exporter.manifest().to_json()
+    fn manifest(&mut self) -> Result<Value, ExportError> {
+        Ok(self.exporter.manifest().to_json())
     }
 
     fn end(&mut self, _: &StoredReceipt, line: Option<&str>) -> Result<(), ExportError> {

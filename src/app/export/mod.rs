@@ -1,4 +1,4 @@
-//! A copy of a part of the log, written piece by piece: as JSON Lines that verify offline, or as CSV.
+//! A copy of a part of the log, written piece by piece: as JSON Lines that verify offline, as CSV or as Parquet.
 //!
 //! ```text
 //!  begin ──▶ a row in `exports`: whose, from, until, and the signed head of the log at this instant
@@ -9,6 +9,7 @@
 //!
 //! They are the same until content in it is erased: from then on what broke off, or is there already, is not gone on with.
 
+mod columns;
 mod erasing;
 mod form;
 mod lines;
@@ -196,6 +197,7 @@ pub fn write(
     let format: Format = begun.format.parse().map_err(ExportError::Unwritten)?;
     let mut form: Box<dyn Form> = match format {
         Format::Csv => Box::new(table::Table::begin(header)?),
+        Format::Parquet => Box::new(columns::Columns::begin(header)?),
         Format::JsonLines => Box::new(lines::Lines::begin(header)),
     };
     let (whose, (first, end)) = {
@@ -223,9 +225,9 @@ pub fn write(
         // What was erased after its page was read was erased after this.
         require_unerased(&mut *app.readers.get()?, begun)?;
     }
-    let manifest = record(app, begun, lines, form.manifest(), runtime)?;
+    let manifest = record(app, begun, lines, form.manifest()?, runtime)?;
     let line = match format {
-        Format::JsonLines => Some(last_line(app, begun, &manifest, runtime)?),
+        Format::JsonLines | Format::Parquet => Some(last_line(app, begun, &manifest, runtime)?),
         Format::Csv => None,
     };
     form.end(&manifest.stored, line.as_deref())?;

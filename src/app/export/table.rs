@@ -93,8 +93,8 @@ impl Form for Table {
     }
 
     /// Its digest is the SHA-256 of every byte above the last row.
-    fn manifest(&self) -> Value {
-        self.count.manifest(&self.header, Hash(self.digest.clone().finalize().into()))
+    fn manifest(&mut self) -> Result<Value, ExportError> {
+        Ok(self.count.manifest(&self.header, Hash(self.digest.clone().finalize().into())))
     }
 
     fn end(&mut self, manifest: &StoredReceipt, _: Option<&str>) -> Result<(), ExportError> {

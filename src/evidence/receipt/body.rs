@@ -1,6 +1,6 @@
 //! What a receipt states: everything in it that its hash covers.
 
-use super::Kind;
+use super::{Kind, Receipt};
 use crate::crypto::sha256;
 use crate::domain::{
     AgentId, Chain, CredentialId, FactsFrom, Hash, KeyId, Malformed, Outcome, PrincipalId, ReceiptId,
@@ -60,19 +60,31 @@ impl Body {
     /// The canonical bytes (RFC 8785), members that are absent left out.
     pub fn canonical(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(1024);
-        let mut object = ObjectWriter::new(&mut out);
+        self.write_canonical(None, &mut out);
+        out
+    }
+
+    /// Appends the object in its canonical form: the members in the order of their names (RFC 8785 §3.2.3), among them
+    /// what a receipt has beside its body, where it is a whole receipt's.
+    pub(in crate::evidence) fn write_canonical(&self, beside: Option<&Receipt>, out: &mut Vec<u8>) {
+        let mut object = ObjectWriter::new(out);
         object.optional_plain("agent", self.agent);
         object.plain("at", self.at);
+        object.optional_plain("auth", beside.map(|receipt| receipt.auth));
         object.plain("auth_key", self.auth_key);
         object.optional_number("catalogue_version", self.catalogue_version);
         object.plain("chain", self.chain);
         object.optional_plain("credential", self.credential);
         object.text("engine_version", &self.engine_version);
         object.optional_plain("facts_from", self.facts_from.map(FactsFrom::as_str));
+        object.optional_plain("hash", beside.map(|receipt| receipt.hash));
         object.plain("id", self.id);
         object.plain("input_hash", self.input_hash);
         object.plain("kind", self.kind);
         object.optional_number("mandate_version", self.mandate_version);
+        if let Some(receipt) = beside {
+            receipt.merkle.write_canonical(object.member("merkle"));
+        }
         object.optional_plain("outcome", self.outcome.map(Outcome::as_str));
         object.plain("output_hash", self.output_hash);
         object.optional_number("policy_version", self.policy_version);
@@ -81,7 +93,6 @@ impl Body {
         object.number("seq", self.seq);
         object.plain("tenant", &self.tenant);
         object.end();
-        out
     }
 
     /// SHA-256 of the canonical bytes.

@@ -90,19 +90,34 @@ impl Inclusion {
         object.number("index", self.index);
         object.number("size", self.size);
         object.plain("root", self.root);
-        let path = object.member("path");
-        path.push(b'[');
-        for (position, hash) in self.path.iter().enumerate() {
-            if position > 0 {
-                path.push(b',');
-            }
-            // Writing to memory does not fail.
-            let _ = write!(path, "\"{hash}\"");
-        }
-        path.push(b']');
+        self.write_path(object.member("path"));
         object.text("checkpoint", &self.checkpoint);
         object.text("key", &self.key);
         object.end();
+    }
+
+    /// Appends the canonical form of it: members in the order of their names (RFC 8785 §3.2.3).
+    fn write_canonical(&self, out: &mut Vec<u8>) {
+        let mut object = ObjectWriter::new(out);
+        object.text("checkpoint", &self.checkpoint);
+        object.number("index", self.index);
+        object.text("key", &self.key);
+        self.write_path(object.member("path"));
+        object.plain("root", self.root);
+        object.number("size", self.size);
+        object.end();
+    }
+
+    fn write_path(&self, out: &mut Vec<u8>) {
+        out.push(b'[');
+        for (position, hash) in self.path.iter().enumerate() {
+            if position > 0 {
+                out.push(b',');
+            }
+            // Writing to memory does not fail.
+            let _ = write!(out, "\"{hash}\"");
+        }
+        out.push(b']');
     }
 
     fn from_json(value: &Value) -> Result<Self, Malformed> {

@@ -40,10 +40,15 @@ pub struct Typed {
 }
 
 impl ExportsPage {
-    fn formats(&self) -> [(&'static str, &'static str, bool); 2] {
+    fn formats(&self) -> [(&'static str, &'static str, bool); 3] {
         [
             ("jsonl", "JSONL: with receipts and paths, verifies offline", self.typed.format == "jsonl"),
             ("csv", "CSV: a table for spreadsheets", self.typed.format == "csv"),
+            (
+                "parquet",
+                "Parquet: the same table in typed columns, for analysis",
+                self.typed.format == "parquet",
+            ),
         ]
     }
 
