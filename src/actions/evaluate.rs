@@ -211,13 +211,10 @@ impl step::Queue<Decision> for Queue<'_, '_> {
     }
 
     fn load(&mut self) -> Result<Load, Error> {
-        let since = self.books.now().minus(Duration::hours(1));
-        let (connection, slug) = self.books.place();
-        let agent = self.call.presented.agent;
-        let (open, recent) = decision::count_of_agent(connection, slug, agent, since)?;
-        self.looked.insert("open".into(), json!(open));
-        self.looked.insert("recent".into(), json!(recent));
-        Ok(Load { open, recent })
+        let load = queue::load(self.books, self.call.presented.agent)?;
+        self.looked.insert("open".into(), json!(load.open));
+        self.looked.insert("recent".into(), json!(load.recent));
+        Ok(load)
     }
 }
 
@@ -229,7 +226,7 @@ fn record(books: &mut Books<'_>, evaluated: &Evaluated<'_>) -> Result<Answer, Er
         QueueUse::Open => {
             Some((books.new_id(DecisionId::new), DecisionStatus::Open, now.plus(DECISION_LIFETIME)))
         }
-        QueueUse::Again(same) | QueueUse::Anew(same) => {
+        QueueUse::Again(same) | QueueUse::Anew(same) | QueueUse::Stands(same) => {
             Some((same.id, same.status, same.approved_until.unwrap_or(same.expires_at)))
         }
         QueueUse::None | QueueUse::Uses | QueueUse::Closes(_) | QueueUse::Flood => None,
@@ -290,6 +287,7 @@ fn take_its_course(
         (QueueUse::Flood, _) => queue::say_flood(books, call, standing, stored)?,
         (QueueUse::Again(same), _) => queue::ask_again(books, call, same, settled.verdict.approvals())?,
         (QueueUse::Anew(same), _) => queue::ask_anew(books, call, same, &settled.verdict, stored)?,
+        (QueueUse::Stands(same), _) => queue::count_ask(books, call, same)?,
         (QueueUse::Closes(_), _) => {
             let presented = &call.presented;
             let (agent, credential) = (presented.agent, presented.credential);

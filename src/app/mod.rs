@@ -35,6 +35,7 @@ pub use authenticate::{Caller, CallerError, Presenter};
 pub use background::Background;
 pub use limits::{Limits, TooMany};
 pub use lookup::LookupError;
+use places::Turns;
 pub use places::{Place, Places};
 pub use roots::Roots;
 pub use settings::{DIGEST_AT, MailTransport, Settings, WITNESS_EVERY};
@@ -52,7 +53,7 @@ use crate::storage::{self, AnyConnection, DataDirectory, Readers, StoreError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use verifiers::Verifiers;
 
 /// How many tokens' verified claims are kept.
@@ -97,7 +98,7 @@ pub struct App {
     pub is_https: bool,
     verifiers: RwLock<Verifiers>,
     tokens: TokenCache,
-    turns: Semaphore,
+    turns: Turns,
     catalogues: RwLock<HashMap<TenantSlug, Arc<LiveCatalogue>>>,
     decisions: watch::Sender<u64>,
     erased: AtomicBool,
@@ -153,7 +154,7 @@ impl App {
             is_https: settings.base_url().starts_with("https://"),
             verifiers: RwLock::new(verifiers),
             tokens: TokenCache::new(if settings.bench_verify { 0 } else { CACHED_TOKENS }),
-            turns: Semaphore::new(MOST_TURNS),
+            turns: Turns::new(MOST_TURNS),
             catalogues: RwLock::default(),
             decisions: watch::Sender::new(0),
             erased: AtomicBool::new(true),
@@ -173,14 +174,32 @@ impl App {
         read.unwrap_or_else(|error| Err(StoreError::Failed(format!("a query ended early: {error}"))))
     }
 
-    /// Works on something for one turn, away from the threads that answer; turns are had in the order of asking.
+    /// Runs a reading query away from the threads that answer, in a place that is its own until it has ended, also
+    /// where whoever asked is gone by then.
+    pub async fn read_in<T: Send + 'static>(
+        &self,
+        place: Place,
+        query: impl FnOnce(&mut AnyConnection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<(Place, T), StoreError> {
+        self.read(move |connection| place.hold(|| query(connection))).await
+    }
+
+    /// Works on something for one turn, away from the threads that answer; turns are had in the order of asking, and
+    /// last as long as the work, also where whoever asked is gone by then.
     pub async fn in_turn<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let ended = |error: &dyn std::fmt::Display| StoreError::Failed(format!("work ended early: {error}"));
-        let _turn = self.turns.acquire().await.map_err(|error| ended(&error))?;
-        tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(ended(&error)))
+        self.turns.work(work).await
+    }
+
+    /// The same, in a place that is the work's own until it has ended.
+    pub async fn in_turn_in<T: Send + 'static>(
+        &self,
+        place: Place,
+        work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<(Place, T), StoreError> {
+        self.turns.work(move || place.hold(work)).await
     }
 
     /// A tenant's catalogue as a batch saw it last. It may not be live any more: what is derived by it counts only

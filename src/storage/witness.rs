@@ -27,7 +27,8 @@ fn name_of(witness: &VerifierKey) -> String {
 }
 
 /// Keeps what witnesses signed of a checkpoint of `size` leaves, in place of what the same witnesses signed of it
-/// before. What was signed of another checkpoint of that size goes: a log restored from a copy signs that size anew.
+/// before by their own clocks: what is handed in again once there is newer leaves that as it is. What was signed of
+/// another checkpoint of that size goes: a log restored from a copy signs that size anew.
 pub fn keep(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
@@ -50,13 +51,19 @@ pub fn keep(
     }
     for cosignature in signed {
         let witness = name_of(&cosignature.witness);
-        diesel::delete(cosignatures::table.find((tenant.as_str(), stored, &witness))).execute(connection)?;
+        let at = cosignature.at.unix_milliseconds();
+        let place = cosignatures::table.find((tenant.as_str(), stored, &witness));
+        diesel::delete(place.filter(cosignatures::at.lt(at))).execute(connection)?;
+        let kept: i64 = place.count().get_result(connection)?;
+        if kept > 0 {
+            continue;
+        }
         diesel::insert_into(cosignatures::table)
             .values((
                 cosignatures::tenant.eq(tenant.as_str()),
                 cosignatures::size.eq(stored),
                 cosignatures::witness.eq(&witness),
-                cosignatures::at.eq(cosignature.at.unix_milliseconds()),
+                cosignatures::at.eq(at),
                 cosignatures::line.eq(&cosignature.line),
             ))
             .execute(connection)?;

@@ -20,6 +20,7 @@ mod anew;
 mod approval;
 #[cfg(test)]
 mod attention;
+mod attention_effects;
 #[cfg(test)]
 mod authority;
 #[cfg(test)]
@@ -66,6 +67,7 @@ mod explain;
 mod explorer;
 #[cfg(test)]
 mod exports;
+mod exports_erased;
 #[cfg(test)]
 mod exports_parquet;
 #[cfg(test)]

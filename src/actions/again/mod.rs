@@ -323,6 +323,10 @@ fn course(settled: &Settled<()>) -> String {
             "the same ask waits for a person already, and is put anew: more stands in the way than was shown"
                 .to_owned()
         }
+        (QueueUse::Stands(()), _) => format!(
+            "the same ask waits for a person already, and stays as it was shown: the agent asks for too much attention, {}",
+            settled.reason
+        ),
         (QueueUse::Closes(()), _) => {
             "the same ask waited for a person, and is over: this is allowed without it".to_owned()
         }
