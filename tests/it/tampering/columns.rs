@@ -16,7 +16,7 @@ const RECEIPT: &str = "(SELECT id FROM receipts r WHERE r.tenant = t.tenant AND 
 
 /// The tables whose rows are held against something.
 pub(super) const ROWS: [Rows; 24] = [
-    Rows { table: "tenants", named: "slug", each: &["slug = 'harbour'"] },
+    Rows { table: "tenants", named: "'tenants'", each: &["slug = 'harbour'"] },
     Rows { table: "heads", named: "tenant", each: &["tenant = 'harbour'"] },
     Rows {
         table: "keys",
@@ -72,15 +72,13 @@ pub(super) const ROWS: [Rows; 24] = [
     },
     Rows {
         table: "receipts",
-        named: "id",
+        named: "'index ' || log_index || ':'",
         each: &[
             "kind = 'gate.evaluate' AND outcome = 'allow' AND content LIKE '%a-key%'",
             "kind = 'gate.evaluate' AND outcome = 'escalate' AND content IS NULL",
             "kind = 'gate.replay'",
             "kind = 'mandate.put'",
-            "kind = 'decision.approve'",
             "kind = 'effect.outcome'",
-            "kind = 'key.rotate'",
         ],
     },
     Rows {
@@ -169,7 +167,7 @@ pub(super) const MAY_HOLD_NOTHING: [(&str, &str); 1] =
     [("exports.last_line", "kept when it is handed out, and made again whenever it is not there")];
 
 /// Of some rows, a column that is no evidence though it is of others: which, and why.
-pub(super) const NOT_OF: [(&str, &str, &str); 7] = [
+pub(super) const NOT_OF: [(&str, &str, &str); 8] = [
     (
         "decisions.asks",
         "kind = 'attention'",
@@ -179,6 +177,7 @@ pub(super) const NOT_OF: [(&str, &str, &str); 7] = [
     ("decisions.why", "request_hash IS NULL AND kind = 'action'", "what it was made of was erased"),
     ("idempotency_keys.tenant", "key = 'gift'", KEY_OF_ERASED),
     ("idempotency_keys.key", "key = 'gift'", KEY_OF_ERASED),
+    ("idempotency_keys.log_index", "key = 'gift'", KEY_OF_ERASED),
     ("credentials.revoked_by", "revoked_at IS NULL", "nothing is read of it without `revoked_at`"),
     ("enforcement_points.revoked_by", "revoked_at IS NULL", "nothing is read of it without `revoked_at`"),
 ];
@@ -198,11 +197,11 @@ pub(super) const OTHERWISE: [(&str, &str); 34] = [
         "'{\"scopes\":[],\"clauses\":[{\"id\":\"X-1\",\"intent\":\"a.b\",\"effect\":\"refuse\"}]}'",
     ),
     ("mandates.change", "CASE change WHEN 'narrowed' THEN 'widened' ELSE 'narrowed' END"),
-    ("policies.document", "REPLACE(document, '[', '[ ') || ' '"),
+    ("policies.document", "'{\"clauses\":[{\"id\":\"X-1\",\"intent\":\"a.b\",\"effect\":\"refuse\"}]}'"),
     ("policies.change", "CASE change WHEN 'narrowed' THEN 'widened' ELSE 'narrowed' END"),
     ("catalogue.document", "REPLACE(document, '\"effect\":true', '\"effect\":false')"),
     ("retention.document", "REPLACE(document, '00 days', '50 days')"),
-    ("receipts.kind", "'effect.outcome'"),
+    ("receipts.kind", "CASE kind WHEN 'gate.replay' THEN 'mandate.put' ELSE 'gate.replay' END"),
     ("receipts.outcome", "CASE outcome WHEN 'allow' THEN 'refuse' ELSE 'allow' END"),
     ("receipts.facts_from", "CASE facts_from WHEN 'derived' THEN 'described' ELSE 'derived' END"),
     ("receipts.input", "REPLACE(input, '\"tenant\":\"harbour\"', '\"tenant\":\"quay\"')"),
