@@ -226,7 +226,7 @@ class Verifier:
         for place, link, field in ((seq, receipt["hash"], "hash"), (seq - 1, prev, "prev"))[:seq + 1]:
             self.agree(field, link, f"receipt at place {place} of {chain}", "chain", chain, place)
         self.put(origin, 0, index, leaf, "merkle.index")
-        for tree in ((size, root), *beside): self.tree(origin, *tree)
+        for tree in ((size, root), *[one for one in beside if not self.is_alone or one[0] in self.signed[origin]]): self.tree(origin, *tree)
         output, parent = documents.get("output", {}), documents.get("input", {}).get("parent")
         ids = output.get("id"), parent, receipt.get("credential"), *(listed if type(listed := output.get("revoked")) is list else ())
         act = {name: receipt.get(name) for name in ("kind", "outcome", *STATED)}, *[one if CHECKS["crd"](one) else None for one in ids]
