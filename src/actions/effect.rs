@@ -246,16 +246,13 @@ fn record(
 ) -> Result<Arc<StoredReceipt>, Error> {
     let mut output = json!({"status": status.as_str()});
     let question = if status == EffectStatus::Unknown {
-        match step::puts_off(word, queue::load(books, effect.agent)?) {
-            Some(why) => {
-                put(&mut output, "not_asked_yet", json!(why));
-                Some(Question::PutOff)
-            }
-            None => {
-                let decision = books.new_id(DecisionId::new);
-                put(&mut output, "decision", json!(decision));
-                Some(Question::Asked(decision))
-            }
+        if let Some(why) = step::puts_off(word, queue::load(books, effect.agent)?) {
+            put(&mut output, "not_asked_yet", json!(why));
+            Some(Question::PutOff)
+        } else {
+            let decision = books.new_id(DecisionId::new);
+            put(&mut output, "decision", json!(decision));
+            Some(Question::Asked(decision))
         }
     } else {
         None

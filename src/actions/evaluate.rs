@@ -232,11 +232,8 @@ fn record(books: &mut Books<'_>, evaluated: &Evaluated<'_>) -> Result<Answer, Er
         QueueUse::None | QueueUse::Uses | QueueUse::Closes(_) | QueueUse::Flood => None,
     };
     let claimed = claim(books, call, standing, action, settled.outcome);
-    let output = evaluated::output(
-        evaluated,
-        decision.map(|(id, status, at)| call.links.decision(id, status, at)),
-        claimed.as_ref(),
-    );
+    let waiting = decision.map(|(id, status, at)| call.links.decision(id, status, at));
+    let output = evaluated::output(evaluated, waiting.as_ref(), claimed.as_ref());
     let mut content = Content::default();
     let input = evaluated::input(books, evaluated, &mut content);
     let mut draft = draft(standing, Kind::GateEvaluate, input, output);

@@ -97,7 +97,7 @@ pub(super) fn decision_state(asked: &Asked) -> Value {
 /// The answer, but for its receipt.
 pub(super) fn output(
     evaluated: &Evaluated<'_>,
-    decision: Option<Value>,
+    decision: Option<&Value>,
     claimed: Option<&Effect>,
 ) -> Document {
     let Evaluated { standing, settled, .. } = evaluated;
@@ -107,7 +107,7 @@ pub(super) fn output(
     output.value("clauses", &json!(settled.clauses));
     output.number("mandate_version", standing.mandate.version);
     output.number("policy_version", standing.policy.version);
-    if let Some(decision) = &decision {
+    if let Some(decision) = decision {
         output.value("decision", decision);
     }
     if settled.outcome == Outcome::Escalate {

@@ -17,6 +17,7 @@ pub(super) struct Content(Vec<(&'static str, Salt, Vec<u8>)>);
 
 impl Content {
     /// Commits to `value`, which stands at `pointer` (below `/input` or `/output`), and gives what stands there instead.
+    #[expect(clippy::needless_pass_by_value, reason = "callers hand over what they made for it")]
     pub(super) fn commit(&mut self, pointer: &'static str, value: Value) -> Value {
         placeholder(&self.seal(pointer, canonical::to_vec(&value)))
     }

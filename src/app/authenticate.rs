@@ -253,9 +253,9 @@ fn live_credential(
         return Ok(None);
     }
     let ancestors = storage::credential::ancestors(connection, tenant, &credential)?;
-    let line = || std::iter::once(&credential).chain(&ancestors);
-    let life = Life::of(&agent, line(), clock::now());
-    let carried = line().fold(presented.scopes, |scopes, one| scopes.intersection(one.scopes));
+    let all = || std::iter::once(&credential).chain(&ancestors);
+    let life = Life::of(&agent, all(), clock::now());
+    let carried = all().fold(presented.scopes, |scopes, one| scopes.intersection(one.scopes));
     let mandate = storage::mandate::live(connection, tenant, credential.principal)?;
     let mandate = mandate.ok_or_else(|| {
         let detail = format!("{} has none", credential.principal);

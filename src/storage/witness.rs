@@ -150,7 +150,7 @@ pub struct Kept {
     pub signed: Vec<(String, Timestamp, String)>,
 }
 
-/// Everything that is kept, as far as it can be read; no more than [`MOST_KEPT`] are.
+/// Everything that is kept, as far as it can be read; no more than `MOST_KEPT` are.
 pub fn kept(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<Vec<Kept>, StoreError> {
     let notes: Vec<(i64, String)> = checkpoints::table
         .filter(checkpoints::tenant.eq(tenant.as_str()))

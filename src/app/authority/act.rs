@@ -367,12 +367,11 @@ impl<'a> Act<'a> {
     /// Holds the end of something against the act that ended it.
     fn ended(&mut self, column: &str, what: &str, id: &str, stands: Option<Timestamp>) {
         self.ledger.put.insert(Authority::Ended(id.to_owned()));
-        match stands {
-            Some(_) => self.at(column, what, stands),
-            None => {
-                let word = if column.ends_with("revoked_at") { "revoked" } else { "retired" };
-                self.ledger.say(format!("{what} was {word}, and `{column}` says that it was not"));
-            }
+        if stands.is_some() {
+            self.at(column, what, stands);
+        } else {
+            let word = if column.ends_with("revoked_at") { "revoked" } else { "retired" };
+            self.ledger.say(format!("{what} was {word}, and `{column}` says that it was not"));
         }
     }
 

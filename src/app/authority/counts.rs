@@ -144,7 +144,7 @@ impl Rows<'_> {
                 self.taken(&row, "books")?;
                 let same = before.as_ref().filter(|before| before.book == row.book);
                 let total = same.and_then(|before| before.total).unwrap_or(0).saturating_add(row.amount);
-                let what = self.what_took(&row);
+                let what = what_took(&row);
                 self.is("books.total", &what, &json!(row.total), &json!(total));
                 let given_back = u64::try_from(row.log_index).ok();
                 let given_back = given_back.and_then(|place| self.ledger.course.given_back(place));
@@ -161,7 +161,7 @@ impl Rows<'_> {
                 self.taken(&row, "books_forgotten")?;
                 let place = u64::try_from(row.log_index).ok();
                 if place.and_then(|place| self.ledger.course.given_back(place)).is_none() {
-                    let what = self.what_took(&row);
+                    let what = what_took(&row);
                     self.say(format!("`books_forgotten` holds {what}, which was not given back"));
                 }
             }
@@ -170,16 +170,12 @@ impl Rows<'_> {
         Ok(())
     }
 
-    fn what_took(&self, row: &Taken) -> String {
-        format!("what the call at {} took from book {}", row.log_index, row.book)
-    }
-
     fn taken(&mut self, row: &Taken, table: &str) -> Result<(), StoreError> {
         let call = match u64::try_from(row.log_index) {
             Ok(place) => self.receipt(place)?,
             Err(_) => None,
         };
-        let what = self.what_took(row);
+        let what = what_took(row);
         let allowed = |stored: &StoredReceipt| {
             stored.body.kind == Kind::GateEvaluate && stored.body.outcome == Some(Outcome::Allow)
         };
@@ -189,4 +185,8 @@ impl Rows<'_> {
         }
         Ok(())
     }
+}
+
+fn what_took(row: &Taken) -> String {
+    format!("what the call at {} took from book {}", row.log_index, row.book)
 }
