@@ -20,6 +20,7 @@ mod anew;
 mod approval;
 #[cfg(test)]
 mod attention;
+#[cfg(test)]
 mod attention_effects;
 #[cfg(test)]
 mod authority;
@@ -67,6 +68,7 @@ mod explain;
 mod explorer;
 #[cfg(test)]
 mod exports;
+#[cfg(test)]
 mod exports_erased;
 #[cfg(test)]
 mod exports_parquet;
@@ -134,6 +136,7 @@ mod server;
 mod session;
 #[cfg(test)]
 #[path = "../shell/mod.rs"]
+#[cfg(test)]
 mod shell;
 #[cfg(test)]
 mod shown;

@@ -151,14 +151,13 @@ impl Rows<'_> {
             let line = line_of(stored);
             stored.body.kind == Kind::GateEvaluate && named(&line, "/output/decision/id") == Some(row.id)
         });
-        match asks {
-            Some(stored) => self.shown(stored, question.renewed).map(Some),
-            None => {
-                self.receipt(opening.log_index)?;
-                let said = opening.log_index;
-                self.is("decisions.log_index", what, &json!(row.log_index), &json!(said));
-                Ok(None)
-            }
+        if let Some(stored) = asks {
+            self.shown(stored, question.renewed).map(Some)
+        } else {
+            self.receipt(opening.log_index)?;
+            let said = opening.log_index;
+            self.is("decisions.log_index", what, &json!(row.log_index), &json!(said));
+            Ok(None)
         }
     }
 

@@ -147,9 +147,10 @@ pub fn require_unerased(connection: &mut AnyConnection, begun: &Export) -> Resul
     let header = &begun.header;
     let whose = whose(connection, &header.tenant, header.subject)?;
     let span = span(connection, header)?;
-    match exported::is_erased_since(connection, &header.tenant, whose, span, header.size)? {
-        true => Err(ExportError::Erased),
-        false => Ok(()),
+    if exported::is_erased_since(connection, &header.tenant, whose, span, header.size)? {
+        Err(ExportError::Erased)
+    } else {
+        Ok(())
     }
 }
 
