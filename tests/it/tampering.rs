@@ -24,6 +24,7 @@ const AT_ONCE: usize = 3;
 
 /// A column as the schema has it.
 #[derive(Debug, Clone, diesel::QueryableByName)]
+#[expect(clippy::struct_field_names, reason = "a column of a table of the database")]
 struct Column {
     #[diesel(sql_type = diesel::sql_types::Text)]
     table: String,
