@@ -5,6 +5,7 @@ use super::caller::{AgentCaller, Person};
 use super::recording::{Content, put};
 use super::withdraw;
 use crate::committer::{Books, Draft, Life};
+use crate::crypto::seal;
 use crate::crypto::token::Claims;
 use crate::domain::{
     AgentId, AgentKind, Chain, Country, CredentialId, Duration, Hash, Label, Malformed, Scope, Scopes,
@@ -311,6 +312,7 @@ fn input(
         "agent": credential.agent,
         "label": credential.label,
         "scopes": credential.scopes,
+        "secret": seal(books.lookup_key(), credential.secret_digest.as_bytes()),
     });
     if let Some(clauses) = &terms.clauses {
         put(&mut input, "clauses", content.commit("/input/clauses", clauses.to_json()));

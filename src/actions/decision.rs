@@ -108,7 +108,7 @@ pub fn approve(
             return Err(Error::Conflict(format!("decision `{id}` is {status}, no longer open")));
         }
     };
-    withdraw::ask_others(books, &open, &verdict)?;
+    let asking = withdraw::ask_others(books, &open, &verdict)?;
     let (connection, slug) = books.place();
     approval::insert(connection, slug, id, &given, now)?;
     let mut output = if more == 0 {
@@ -118,8 +118,10 @@ pub fn approve(
         }
         json!({"status": DecisionStatus::Approved.as_str(), "approved_until": until})
     } else {
+        withdraw::tell_others(books, &open, &asking)?;
         json!({"status": DecisionStatus::Open.as_str(), "more": more})
     };
+    put(&mut output, "approvals", withdraw::listed(&withdraw::asked_of(&verdict)));
     if person.password_set_by == Some(PasswordSetBy::Operator) {
         put(&mut output, "mark", json!("operator-set password"));
     }

@@ -2,7 +2,7 @@
 
 use super::caller::{AgentCaller, PointCaller};
 use super::recording::{Beside, Content, put};
-use super::{Error, enforcement_point, lookup, withdraw};
+use super::{Error, enforcement_point, evaluate, lookup, queue, tell, withdraw};
 use crate::committer::{Books, Draft, Life};
 use crate::domain::{Chain, DecisionId, Duration, EffectId, EnforcementPointId, Malformed};
 use crate::engine::Why;
@@ -18,7 +18,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How long an uncertain effect waits in the queue; it never expires into an ending by itself.
-const UNKNOWN_LIFETIME: Duration = Duration::days(3650);
+pub const UNKNOWN_LIFETIME: Duration = Duration::days(3650);
+/// When it is looked at again whether there is room to ask how an effect ended.
+const ASK_AGAIN_WITHIN: Duration = Duration::minutes(1);
 
 /// Who reports on an effect.
 #[derive(Debug)]
@@ -79,7 +81,8 @@ pub struct Reported {
 }
 
 /// Takes a report. The same again is answered the same; another is refused, unless nobody knew how the effect ended
-/// and an enforcement point does, or the agent said how and an enforcement point says otherwise: a person resolves that.
+/// and an enforcement point does, or the agent or another point said how and an enforcement point says otherwise: a person
+/// resolves that.
 pub fn report(
     books: &mut Books<'_>,
     reporter: &Reporter,
@@ -91,12 +94,13 @@ pub fn report(
     }
     let found = reporter.effect(books, id)?;
     let point = reporter.point();
-    let word = if point.is_some() { Word::EnforcementPoint } else { Word::Agent };
+    let word = point.map_or(Word::Agent, Word::EnforcementPoint);
     let said = canonical_text(&json!({"status": report.status.as_str(), "details": report.details}))?;
-    if found.reported.as_deref() == Some(&said) && found.enforcement_point.is_some() == point.is_some() {
+    let last = last_said(&found)?;
+    let is_again = last.is_some_and(|last| Said { word, status: report.status }.is_again(found.status, last));
+    if is_again && found.reported.as_deref() == Some(&said) {
         return Ok(Reported { effect: found, stored: None });
     }
-    let last = last_said(&found)?;
     let Some(status) = step::report(found.status, report.status, found.attested, word, last) else {
         return Err(Error::Conflict(match &found.reported {
             Some(_) => format!("effect `{id}` is {} and was reported on differently", found.status),
@@ -131,7 +135,8 @@ pub fn report(
         put(&mut input, "contradicts", json!(found.status.as_str()));
     }
     let found_by = lookup::of_report(books.lookup_key(), report.details.get("reference"));
-    let stored = record(books, &found, status, input, Beside { content: content.finish(), found_by })?;
+    let stored =
+        record(books, &found, (status, word), input, Beside { content: content.finish(), found_by })?;
     if found.status == EffectStatus::Unknown {
         nothing_to_resolve(books, &found)?;
     }
@@ -154,7 +159,7 @@ fn last_said(effect: &Effect) -> Result<Option<Said>, Error> {
         })?;
     let word = match effect.enforcement_point {
         _ if by_person => Word::Person,
-        Some(_) => Word::EnforcementPoint,
+        Some(point) => Word::EnforcementPoint(point),
         None => Word::Agent,
     };
     Ok(Some(Said { word, status }))
@@ -190,7 +195,31 @@ pub(super) fn overdue(books: &mut Books<'_>, found: &Effect) -> Result<(), Error
         "effect": found.id,
         "report_by": found.report_by,
     });
-    record(books, found, status, input, Beside::default()).map(|_| ())
+    record(books, found, (status, Word::Nobody), input, Beside::default()).map(|_| ())
+}
+
+/// Asks how an effect ended whose question was put off, if there is room by now; `false` if there is none, or it is not
+/// due.
+pub(super) fn ask_late(books: &mut Books<'_>, found: &Effect) -> Result<bool, Error> {
+    let now = books.now();
+    if step::puts_off(Word::Nobody, queue::load(books, found.agent)?).is_some() {
+        let (connection, slug) = books.place();
+        effect::put_off(connection, slug, found.agent, (now, now.plus(ASK_AGAIN_WITHIN)))?;
+        return Ok(false);
+    }
+    let (connection, slug) = books.place();
+    if !effect::take_due(connection, slug, found.id, now)? {
+        return Ok(false);
+    }
+    let input = json!({
+        "kind": Kind::EffectOutcome.as_str(),
+        "tenant": books.slug(),
+        "principal": found.principal,
+        "credential": found.credential,
+        "effect": found.id,
+        "unknown_since": found.ended_at,
+    });
+    record(books, found, (EffectStatus::Unknown, Word::Nobody), input, Beside::default()).map(|_| true)
 }
 
 /// Gives back what the allow took from the books, where the ending says that nothing happened, and takes it again
@@ -206,53 +235,98 @@ fn settle(books: &mut Books<'_>, effect: &Effect, status: EffectStatus) -> Resul
     Ok(())
 }
 
-/// Records an effect's turn; an uncertain one becomes a decision that a person resolves.
+/// Records an effect's turn; an uncertain one becomes a decision that a person resolves, at once or when the agent's
+/// budget has room for it.
 fn record(
     books: &mut Books<'_>,
     effect: &Effect,
-    status: EffectStatus,
+    (status, word): (EffectStatus, Word),
     input: Value,
     beside: Beside,
 ) -> Result<Arc<StoredReceipt>, Error> {
-    let decision = (status == EffectStatus::Unknown).then(|| books.new_id(DecisionId::new));
     let mut output = json!({"status": status.as_str()});
-    if let Some(decision) = decision {
-        put(&mut output, "decision", json!(decision));
-    }
+    let question = if status == EffectStatus::Unknown {
+        if let Some(why) = step::puts_off(word, queue::load(books, effect.agent)?) {
+            put(&mut output, "not_asked_yet", json!(why));
+            Some(Question::PutOff)
+        } else {
+            let decision = books.new_id(DecisionId::new);
+            put(&mut output, "decision", json!(decision));
+            Some(Question::Asked(decision))
+        }
+    } else {
+        None
+    };
     let mut draft = Draft::act(Kind::EffectOutcome, Chain::Credential(effect.credential), input, output)
         .by(effect.principal);
     draft.agent = Some(effect.agent);
     draft.credential = Some(effect.credential);
     draft.intent = Some(effect.intent.clone());
     let stored = beside.record(books, draft)?;
-    if let Some(id) = decision {
-        let now = books.now();
-        let opened = Decision {
-            id,
-            principal: effect.principal,
-            agent: effect.agent,
-            credential: effect.credential,
-            kind: DecisionKind::Effect,
-            status: DecisionStatus::Open,
-            intent: effect.intent.clone(),
-            log_index: effect.log_index,
-            input_hash: stored.body.input_hash,
-            request_hash: None,
-            effect: Some(effect.id),
-            opened_at: now,
-            expires_at: now.plus(UNKNOWN_LIFETIME),
-            decided_at: None,
-            decided_by: None,
-            approved_until: None,
-            reason: None,
-            used_index: None,
-            asks: 1,
-            approvals: BTreeSet::new(),
-            why: Why::default(),
-        };
-        books.open_decision(&opened)?;
+    match question {
+        Some(Question::Asked(id)) => open(books, effect, &stored, (id, DecisionKind::Effect))?,
+        Some(Question::PutOff) => {
+            let again_at = books.now().plus(ASK_AGAIN_WITHIN);
+            let (connection, slug) = books.place();
+            effect::ask_at(connection, slug, effect.id, again_at)?;
+            if !queue::is_said_already(books, effect.agent)? {
+                let id = books.new_id(DecisionId::new);
+                open(books, effect, &stored, (id, DecisionKind::Attention))?;
+            }
+        }
+        None => {}
     }
     Ok(stored)
+}
+
+/// What becomes of the question of how an effect ended.
+enum Question {
+    /// It joins the queue as this decision.
+    Asked(DecisionId),
+    /// It waits until there is room; one item says that the agent asks too much.
+    PutOff,
+}
+
+/// Opens an item about an effect in its principal's queue.
+fn open(
+    books: &mut Books<'_>,
+    effect: &Effect,
+    stored: &StoredReceipt,
+    (id, kind): (DecisionId, DecisionKind),
+) -> Result<(), Error> {
+    let now = books.now();
+    let (effect_id, lifetime) = match kind {
+        DecisionKind::Effect => (Some(effect.id), UNKNOWN_LIFETIME),
+        DecisionKind::Action | DecisionKind::Attention => (None, evaluate::DECISION_LIFETIME),
+    };
+    let opened = Decision {
+        id,
+        principal: effect.principal,
+        agent: effect.agent,
+        credential: effect.credential,
+        kind,
+        status: DecisionStatus::Open,
+        intent: effect.intent.clone(),
+        log_index: effect.log_index,
+        input_hash: stored.body.input_hash,
+        request_hash: None,
+        effect: effect_id,
+        opened_at: now,
+        expires_at: now.plus(lifetime),
+        decided_at: None,
+        decided_by: None,
+        approved_until: None,
+        reason: None,
+        used_index: None,
+        asks: 1,
+        approvals: BTreeSet::new(),
+        why: Why::default(),
+    };
+    books.open_decision(&opened)?;
+    match kind {
+        DecisionKind::Effect => tell::unknown(books, effect, &opened),
+        DecisionKind::Action | DecisionKind::Attention => tell::opened(books, &opened),
+    }
 }
 
 fn canonical_text(value: &Value) -> Result<String, Error> {

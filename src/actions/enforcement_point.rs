@@ -4,6 +4,7 @@ use super::Error;
 use super::caller::Operator;
 use super::credential::{RENEWED_LIFETIME, TOKEN_LIFETIME};
 use crate::committer::{Books, Draft};
+use crate::crypto::seal;
 use crate::crypto::token::PointClaims;
 use crate::domain::{CallId, Chain, Duration, EnforcementPointId, Hash, Label, Timestamp};
 use crate::evidence::receipt::Kind;
@@ -52,6 +53,7 @@ pub fn create(
         "tenant": books.slug(),
         "principal": person.id,
         "name": point.name,
+        "secret": seal(books.lookup_key(), point.secret_digest.as_bytes()),
     });
     let output = json!({"id": point.id});
     let draft =

@@ -1,20 +1,21 @@
 //! Answers one described action and records the answer.
 
 use super::Error;
-use super::answer::{Answer, Links};
+use super::answer::Answer;
 use super::caller::Presented;
 use super::evaluated::{self, Evaluated, decision_state, draft};
 use super::judge::{judge, reserve};
 use super::recording::{Beside, Content};
 use super::replay;
-use super::request::Derived;
+use super::request::{Derived, Private};
 use super::{enforcement_point, lookup, queue, request, withdraw};
 use crate::committer::{Books, Life, LiveCatalogue, Standing};
-use crate::domain::{DecisionId, Duration, EffectId, EnforcementPointId, Hash, Malformed, Outcome, Scope};
+use crate::domain::{
+    DecisionId, Duration, EffectId, EnforcementPointId, Hash, Links, Malformed, Outcome, Scope,
+};
 use crate::engine::step::{self, Asked, Load, QueueUse, Same};
 use crate::engine::{self, Action, Described, OutcomeFrom};
 use crate::evidence::receipt::Kind;
-use crate::notify::compose::MailSettings;
 use crate::storage::decision::{Decision, DecisionKind, DecisionStatus};
 use crate::storage::effect::{Effect, EffectStatus};
 use crate::storage::idempotency::Answered;
@@ -39,6 +40,8 @@ pub struct Call {
     pub enforcement_point: Option<EnforcementPointId>,
     /// What is asked.
     pub described: Described,
+    /// What of it can name or describe a person.
+    pub private: Private,
     /// What that comes to by the catalogue that a batch saw last, if one did.
     pub derived: Option<Derived>,
     /// Where the catalogue is left that this batch sees.
@@ -47,8 +50,6 @@ pub struct Call {
     pub key: Option<String>,
     /// How answers link to pages.
     pub links: Links,
-    /// Whether and how people are told of decisions.
-    pub mail: MailSettings,
 }
 
 /// Answers one described action and records the answer.
@@ -56,7 +57,7 @@ pub fn evaluate(books: &mut Books<'_>, call: &Call) -> Result<Answer, Error> {
     let standing = admit(books, call)?;
     // Whoever comes second finds it there.
     let _ = call.catalogue.set(standing.catalogue.clone());
-    let request_hash = request::request_hash(books.lookup_key(), &call.described);
+    let request_hash = request::request_hash(books.lookup_key(), &call.described, &call.private);
     if let Some(replayed) = replay::find(books, call, &standing, request_hash)? {
         return replay::answer(books, call, &standing, &replayed);
     }
@@ -210,13 +211,10 @@ impl step::Queue<Decision> for Queue<'_, '_> {
     }
 
     fn load(&mut self) -> Result<Load, Error> {
-        let since = self.books.now().minus(Duration::hours(1));
-        let (connection, slug) = self.books.place();
-        let agent = self.call.presented.agent;
-        let (open, recent) = decision::count_of_agent(connection, slug, agent, since)?;
-        self.looked.insert("open".into(), json!(open));
-        self.looked.insert("recent".into(), json!(recent));
-        Ok(Load { open, recent })
+        let load = queue::load(self.books, self.call.presented.agent)?;
+        self.looked.insert("open".into(), json!(load.open));
+        self.looked.insert("recent".into(), json!(load.recent));
+        Ok(load)
     }
 }
 
@@ -228,17 +226,14 @@ fn record(books: &mut Books<'_>, evaluated: &Evaluated<'_>) -> Result<Answer, Er
         QueueUse::Open => {
             Some((books.new_id(DecisionId::new), DecisionStatus::Open, now.plus(DECISION_LIFETIME)))
         }
-        QueueUse::Again(same) | QueueUse::Anew(same) => {
+        QueueUse::Again(same) | QueueUse::Anew(same) | QueueUse::Stands(same) => {
             Some((same.id, same.status, same.approved_until.unwrap_or(same.expires_at)))
         }
         QueueUse::None | QueueUse::Uses | QueueUse::Closes(_) | QueueUse::Flood => None,
     };
     let claimed = claim(books, call, standing, action, settled.outcome);
-    let output = evaluated::output(
-        evaluated,
-        decision.map(|(id, status, at)| call.links.decision(id, status, at)),
-        claimed.as_ref(),
-    );
+    let waiting = decision.map(|(id, status, at)| call.links.decision(id, status, at));
+    let output = evaluated::output(evaluated, waiting.as_ref(), claimed.as_ref());
     let mut content = Content::default();
     let input = evaluated::input(books, evaluated, &mut content);
     let mut draft = draft(standing, Kind::GateEvaluate, input, output);
@@ -289,6 +284,7 @@ fn take_its_course(
         (QueueUse::Flood, _) => queue::say_flood(books, call, standing, stored)?,
         (QueueUse::Again(same), _) => queue::ask_again(books, call, same, settled.verdict.approvals())?,
         (QueueUse::Anew(same), _) => queue::ask_anew(books, call, same, &settled.verdict, stored)?,
+        (QueueUse::Stands(same), _) => queue::count_ask(books, call, same)?,
         (QueueUse::Closes(_), _) => {
             let presented = &call.presented;
             let (agent, credential) = (presented.agent, presented.credential);

@@ -49,7 +49,7 @@ pub(super) fn draft(
 /// What was asked, and what it was decided on: enough to decide it again.
 pub(super) fn input(books: &Books<'_>, evaluated: &Evaluated<'_>, content: &mut Content) -> Document {
     let Evaluated { call, standing, action, judged, course, .. } = evaluated;
-    let mut input = Document::default();
+    let mut input = Document::with_room(2048);
     input.plain("kind", Kind::GateEvaluate);
     input.plain("tenant", books.slug());
     input.plain("principal", standing.credential.principal);
@@ -57,7 +57,7 @@ pub(super) fn input(books: &Books<'_>, evaluated: &Evaluated<'_>, content: &mut 
     input.plain("agent_kind", standing.agent.kind);
     input.plain("credential", standing.credential.id);
     input.list("scopes", standing.scopes.intersection(call.presented.scopes).iter());
-    input.document("request", request::document(&call.described, content));
+    input.document("request", request::document(&call.described, &call.private, content));
     if let Some(facts) = request::facts(action, content) {
         input.document("facts", facts);
     }
@@ -97,17 +97,17 @@ pub(super) fn decision_state(asked: &Asked) -> Value {
 /// The answer, but for its receipt.
 pub(super) fn output(
     evaluated: &Evaluated<'_>,
-    decision: Option<Value>,
+    decision: Option<&Value>,
     claimed: Option<&Effect>,
 ) -> Document {
     let Evaluated { standing, settled, .. } = evaluated;
-    let mut output = Document::default();
+    let mut output = Document::with_room(512);
     output.plain("outcome", settled.outcome);
     output.text("reason", &settled.reason);
     output.value("clauses", &json!(settled.clauses));
     output.number("mandate_version", standing.mandate.version);
     output.number("policy_version", standing.policy.version);
-    if let Some(decision) = &decision {
+    if let Some(decision) = decision {
         output.value("decision", decision);
     }
     if settled.outcome == Outcome::Escalate {

@@ -2,7 +2,7 @@
 
 use super::Error;
 use crate::committer::{Books, Standing};
-use crate::crypto::hmac_sha256;
+use crate::crypto::{AuthKey, hmac_sha256};
 use crate::domain::{PrincipalId, Scopes};
 use crate::engine::{self, Action, Book, BookOwner, Reservation, Used, Verdict, check_domains};
 use crate::evidence::document::Document;
@@ -36,7 +36,7 @@ pub(super) fn judge(
     check_domains(&unread, action, now)?;
     let mut used = Vec::new();
     let (verdict, _) = engine::decide_reading(&unread, action, now, |look| {
-        let key = key(books, standing.credential.principal, &look.book);
+        let key = book_key(books.lookup_key(), standing.credential.principal, &look.book);
         let (connection, slug) = books.place();
         let amount = book::used(connection, slug, &key, look.since)?;
         used.push(amount);
@@ -68,7 +68,7 @@ pub(super) fn reserve(
 ) -> Result<(), Error> {
     let now = books.now();
     for reservation in reservations {
-        let key = key(books, principal, &reservation.book);
+        let key = book_key(books.lookup_key(), principal, &reservation.book);
         let (connection, slug) = books.place();
         book::reserve(connection, slug, &key, reservation.amount, log_index, now)?;
     }
@@ -76,12 +76,12 @@ pub(super) fn reserve(
 }
 
 /// The key a book is stored under. It tells nothing of whom the book is for.
-fn key(books: &Books<'_>, principal: PrincipalId, of: &Book) -> String {
+pub fn book_key(lookup: &AuthKey, principal: PrincipalId, of: &Book) -> String {
     let line = match of.owner {
         BookOwner::Policy | BookOwner::Credential(_) => format!("procura-book-v1 {of}"),
         BookOwner::Mandate => format!("procura-book-v1 {principal} {of}"),
     };
-    let digest = hmac_sha256(books.lookup_key(), line.as_bytes());
+    let digest = hmac_sha256(lookup, line.as_bytes());
     // Half of it is more than any two books could meet in, and keeps the rows short.
     hex::encode(digest.get(..16).unwrap_or(&digest))
 }

@@ -1,7 +1,7 @@
 //! What a receipt can be found by again: its hashes, what was asked for, and what a provider calls it.
 
 use super::Error;
-use super::request::{described_again, request_hash};
+use super::request::{Private, described_again, request_hash};
 use crate::committer::Books;
 use crate::crypto::{AuthKey, hmac_sha256};
 use crate::domain::Hash;
@@ -18,7 +18,7 @@ const REFERENCE: &[u8] = b"procura-reference-v1\0";
 /// `agent`, `min_mandate_version` and `decision`, amounts in minor units.
 pub fn of_request(key: &AuthKey, described: &Described) -> Hash {
     let bare = Described { tenant: None, agent: None, min_mandate_version: None, ..described.clone() };
-    request_hash(key, &bare)
+    request_hash(key, &bare, &Private::of(&bare))
 }
 
 /// The keyed hash that a provider's reference, or an idempotency key, is found by.

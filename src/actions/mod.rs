@@ -30,6 +30,7 @@ pub mod retention;
 pub mod session;
 pub mod setup;
 pub mod sweep;
+mod tell;
 mod withdraw;
 
 pub use error::Error;

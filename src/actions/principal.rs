@@ -4,6 +4,7 @@ use super::Error;
 use super::caller::{Operator, Person};
 use super::recording::Content;
 use crate::committer::{Books, Draft};
+use crate::crypto::seal;
 use crate::domain::{Chain, Label, MandateId, PrincipalId, Roles};
 use crate::engine::MandateDocument;
 use crate::evidence::receipt::Kind;
@@ -38,7 +39,7 @@ pub fn create(
     if principal::find_by_email(connection, slug, &new.email)?.is_some() {
         return Err(Error::Conflict("somebody of that address is registered already".into()));
     }
-    let person = add(books, new, Some(PasswordSetBy::Operator))?;
+    let (person, first) = add(books, new, Some(PasswordSetBy::Operator))?;
     let author = operator.person().id;
     let mut content = Content::default();
     let input = json!({
@@ -46,6 +47,8 @@ pub fn create(
         "tenant": books.slug(),
         "principal": author,
         "registered": person.id,
+        "mandate": first,
+        "password": person.password.as_deref().map(|password| seal(books.lookup_key(), password.as_bytes())),
         "roles": person.roles,
         "email": content.commit("/input/email", json!(person.email)),
         "name": content.commit("/input/name", json!(person.name)),
@@ -58,12 +61,12 @@ pub fn create(
     Ok((person, stored))
 }
 
-/// Writes a person and their first mandate.
+/// Writes a person and their first mandate; the mandate's id comes with them.
 pub(super) fn add(
     books: &mut Books<'_>,
     new: NewPrincipal,
     set_by: Option<PasswordSetBy>,
-) -> Result<Principal, Error> {
+) -> Result<(Principal, MandateId), Error> {
     let now = books.now();
     let person = Principal {
         tenant: books.slug().clone(),
@@ -87,7 +90,7 @@ pub(super) fn add(
     let (connection, slug) = books.place();
     principal::insert(connection, &person)?;
     mandate::insert(connection, slug, &first)?;
-    Ok(person)
+    Ok((person, first.id))
 }
 
 /// Replaces the person's own password, whose hash was `present` when it was checked, and ends their other sessions.
@@ -102,8 +105,12 @@ pub fn change_password(
         return Err(Error::Conflict("the password was changed at this moment".into()));
     }
     let ended = session::delete_others(connection, slug, person.id, person.session)?;
-    let input =
-        json!({"kind": Kind::PrincipalPassword.as_str(), "tenant": books.slug(), "principal": person.id});
+    let input = json!({
+        "kind": Kind::PrincipalPassword.as_str(),
+        "tenant": books.slug(),
+        "principal": person.id,
+        "password": seal(books.lookup_key(), hash.as_bytes()),
+    });
     let output = json!({"other_sessions_ended": ended});
     let draft = Draft::act(Kind::PrincipalPassword, Chain::Principal(person.id), input, output).by(person.id);
     Ok(books.record(draft)?)

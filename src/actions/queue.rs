@@ -2,17 +2,17 @@
 
 use super::Error;
 use super::evaluate::{Call, DECISION_LIFETIME};
+use super::tell;
 use crate::committer::{Books, Standing};
-use crate::domain::{DecisionId, Hash};
+use crate::crypto::hmac_sha256;
+use crate::domain::{AgentId, DecisionId, Duration, Hash};
+use crate::engine::step::Load;
 use crate::engine::{Approvals, Verdict};
-use crate::notify::compose;
+use crate::storage::approval;
+use crate::storage::book;
 use crate::storage::decision::{self, Anew, Decision, DecisionKind, DecisionStatus, Turn};
 use crate::storage::receipt::StoredReceipt;
-use crate::storage::{approval, outbox, principal};
 use std::collections::BTreeSet;
-
-/// How many people are told of one decision by mail.
-const MOST_TOLD: i64 = 50;
 
 /// Opens an item in the principal's queue, and in those of the people whose yes it takes, and tells them by mail.
 pub(super) fn open(
@@ -48,7 +48,23 @@ pub(super) fn open(
         why: verdict.map(Verdict::why).unwrap_or_default(),
     };
     books.open_decision(&opened)?;
-    tell(books, call, &opened)
+    tell::opened(books, &opened)
+}
+
+/// How much of its principal's attention an agent takes.
+pub(super) fn load(books: &mut Books<'_>, agent: AgentId) -> Result<Load, Error> {
+    let since = books.now().minus(Duration::hours(1));
+    let renewals = renewals(books, agent);
+    let (connection, slug) = books.place();
+    let (open, opened) = decision::count_of_agent(connection, slug, agent, since)?;
+    let renewed = book::used(connection, slug, &renewals, Some(since))?;
+    Ok(Load { open, recent: opened.saturating_add(renewed) })
+}
+
+/// The key of the book that counts what an agent had put anew.
+fn renewals(books: &Books<'_>, agent: AgentId) -> String {
+    let digest = hmac_sha256(books.lookup_key(), format!("procura-renewals-v1 {agent}").as_bytes());
+    hex::encode(digest.get(..16).unwrap_or(&digest))
 }
 
 /// Counts one more ask of what waits, and puts it before whoever's yes it takes by now.
@@ -58,20 +74,26 @@ pub(super) fn ask_again(
     same: &Decision,
     approvals: BTreeSet<Approvals>,
 ) -> Result<(), Error> {
+    count_ask(books, call, same)?;
     let (connection, slug) = books.place();
-    // Asking after a decision by its name is no new ask.
-    if call.described.decision.is_none() {
-        decision::asked_again(connection, slug, same.id)?;
-    }
     if same.status == DecisionStatus::Open && same.asked_for() != approvals {
         decision::ask_for(connection, slug, same.id, &approvals)?;
-        tell(books, call, &Decision { approvals, ..same.clone() })?;
+        tell::opened(books, &Decision { approvals, ..same.clone() })?;
     }
     Ok(())
 }
 
+/// Counts one more ask of what waits and stays as it is. Asking after a decision by its name is no new ask.
+pub(super) fn count_ask(books: &mut Books<'_>, call: &Call, same: &Decision) -> Result<(), Error> {
+    let (connection, slug) = books.place();
+    match call.described.decision {
+        None => Ok(decision::asked_again(connection, slug, same.id)?),
+        Some(_) => Ok(()),
+    }
+}
+
 /// Puts what waits anew, with the call that asks it again: more stands in the way than was shown. Whoever said yes
-/// is asked again, and told so.
+/// is asked again, and told so. It takes of the agent's budget.
 pub(super) fn ask_anew(
     books: &mut Books<'_>,
     call: &Call,
@@ -81,34 +103,15 @@ pub(super) fn ask_anew(
 ) -> Result<(), Error> {
     let why = verdict.why();
     let anew = Anew { log_index: stored.log_index, input_hash: stored.body.input_hash, why: &why };
+    let (renewals, now) = (renewals(books, same.agent), books.now());
     let (connection, slug) = books.place();
     decision::put_anew(connection, slug, same.id, anew)?;
+    let given = approval::of_decision(connection, slug, same.id)?;
     approval::forget(connection, slug, same.id)?;
-    ask_again(books, call, same, verdict.approvals())
-}
-
-/// Tells by mail whose queue it is in and who was not told yet: its principal, then who holds a role that is asked
-/// for.
-fn tell(books: &mut Books<'_>, call: &Call, waiting: &Decision) -> Result<(), Error> {
-    if !call.mail.enabled {
-        return Ok(());
-    }
-    let at = books.now();
-    let (connection, slug) = books.place();
-    let Some(owner) = principal::find(connection, slug, waiting.principal)? else { return Ok(()) };
-    let roles = waiting.approvals.iter().flat_map(|approvals| approvals.roles.iter().copied()).collect();
-    let holders = principal::holding(connection, slug, &roles, MOST_TOLD)?;
-    let people = std::iter::once(&owner).chain(holders.iter().filter(|person| person.id != owner.id));
-    let url = call.links.page(waiting.id);
-    let mut mails = Vec::new();
-    for person in people.take(usize::try_from(MOST_TOLD).unwrap_or(0)) {
-        mails.push(compose::decision_opened(slug, person, &owner, waiting, &url).map_err(Error::Store)?);
-    }
-    let written = outbox::written(connection, slug, mails.iter().map(|mail| mail.id.clone()))?;
-    for mail in mails.iter().filter(|mail| !written.contains(&mail.id)) {
-        outbox::insert(connection, mail, at)?;
-    }
-    Ok(())
+    book::reserve(connection, slug, &renewals, 1, stored.log_index, now)?;
+    let approvals = verdict.approvals();
+    ask_again(books, call, same, approvals.clone())?;
+    tell::again(books, &Decision { approvals, ..same.clone() }, &given)
 }
 
 /// Says in one item that the agent asks more than it may, and counts what was refused for it.
@@ -118,14 +121,23 @@ pub(super) fn say_flood(
     standing: &Standing,
     stored: &StoredReceipt,
 ) -> Result<(), Error> {
+    if is_said_already(books, standing.agent.id)? {
+        return Ok(());
+    }
+    let id = books.new_id(DecisionId::new);
+    open(books, call, standing, stored, (id, DecisionKind::Attention), (None, None))
+}
+
+/// Counts what an agent asked beyond what it may on the item that says so; `false` where none does.
+pub(super) fn is_said_already(books: &mut Books<'_>, agent: AgentId) -> Result<bool, Error> {
     let now = books.now();
     let (connection, slug) = books.place();
-    match decision::open_attention(connection, slug, standing.agent.id)? {
-        Some(there) if now < there.expires_at => Ok(decision::asked_again(connection, slug, there.id)?),
-        Some(_) | None => {
-            let id = books.new_id(DecisionId::new);
-            open(books, call, standing, stored, (id, DecisionKind::Attention), (None, None))
+    match decision::open_attention(connection, slug, agent)? {
+        Some(there) if now < there.expires_at => {
+            decision::asked_again(connection, slug, there.id)?;
+            Ok(true)
         }
+        Some(_) | None => Ok(false),
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The request in one normal form, without `decision`: what two requests are compared by.
 ///
 /// Amounts are in minor units, so that `24` and `"24.00"` are the same request.
-pub(super) fn comparable(described: &Described) -> Document {
+pub(super) fn comparable(described: &Described, private: &Private) -> Document {
     let mut document = plain_members(described);
     if let Some(amount) = described.amount {
         let mut units = Document::default();
@@ -29,25 +29,25 @@ pub(super) fn comparable(described: &Described) -> Document {
     if let Some(version) = described.min_mandate_version {
         document.number("min_mandate_version", version);
     }
-    for (name, _, value) in private_members(described) {
-        document.member(name, |out| out.extend_from_slice(&value));
+    for (name, _, value) in &private.0 {
+        document.member(name, |out| out.extend_from_slice(value));
     }
     document
 }
 
 /// The request hash: HMAC-SHA-256 of the comparable form under the tenant's lookup key.
-pub(super) fn request_hash(key: &AuthKey, described: &Described) -> Hash {
-    Hash(hmac_sha256(key, &comparable(described).to_vec()))
+pub(super) fn request_hash(key: &AuthKey, described: &Described, private: &Private) -> Hash {
+    Hash(hmac_sha256(key, &comparable(described, private).to_vec()))
 }
 
 /// The request as the input document holds it: what can name a person as commitments, the rest plainly.
-pub(super) fn document(described: &Described, content: &mut Content) -> Document {
+pub(super) fn document(described: &Described, private: &Private, content: &mut Content) -> Document {
     let mut document = plain_members(described);
     if let Some(amount) = described.amount {
         document.document("amount", amount_document(amount));
     }
-    for (name, pointer, value) in private_members(described) {
-        content.put(&mut document, name, pointer, value);
+    for (name, pointer, value) in &private.0 {
+        content.put(&mut document, name, pointer, value.clone());
     }
     document
 }
@@ -162,7 +162,7 @@ pub(super) fn counterparties(described: &Described, content: Option<&Value>) -> 
 }
 
 fn plain_members(described: &Described) -> Document {
-    let mut document = Document::default();
+    let mut document = Document::with_room(1024);
     document.text("intent", described.intent.as_str());
     document.flag("untrusted", described.untrusted.unwrap_or(true));
     if let Some(country) = described.country {
@@ -174,33 +174,40 @@ fn plain_members(described: &Described) -> Document {
     document
 }
 
-/// The members that can name or describe a person: name, place below the input document, canonical form.
-fn private_members(described: &Described) -> impl Iterator<Item = (&'static str, &'static str, Vec<u8>)> {
-    let object = |members: &Map<String, Value>| {
-        let mut out = Vec::with_capacity(256);
-        canonical::write_object(members, &mut out);
-        out
-    };
-    let evidence = described.evidence.as_ref().map(|evidence| {
-        let mut document = Document::default();
-        if let Some(confidence) = &evidence.confidence {
-            document.text("confidence", &confidence.to_string());
-        }
-        document.value("cites", &json!(evidence.cites));
-        document.to_vec()
-    });
-    let names = described.counterparties.as_ref().map(|names| canonical::to_vec(&json!(names)));
-    let resource = described.resource.as_ref().map(|name| canonical::to_vec(&json!(name)));
-    [
-        ("counterparty", "/input/request/counterparty", names),
-        ("resource", "/input/request/resource", resource),
-        ("arguments", "/input/request/arguments", described.arguments.as_deref().map(object)),
-        ("evidence", "/input/request/evidence", evidence),
-        ("attachment", "/input/request/attachment", described.attachment.as_ref().map(object)),
-        ("facts", "/input/request/facts", described.facts.as_ref().map(object)),
-    ]
-    .into_iter()
-    .filter_map(|(name, pointer, value)| Some((name, pointer, value?)))
+/// The members that can name or describe a person, in canonical form: name, place below the input document, value.
+/// Made before the batch, which hashes them, and commits to them.
+#[derive(Debug)]
+pub struct Private(Vec<(&'static str, &'static str, Vec<u8>)>);
+
+impl Private {
+    /// Those of a request.
+    pub fn of(described: &Described) -> Self {
+        let object = |members: &Map<String, Value>| {
+            let mut out = Vec::with_capacity(256);
+            canonical::write_object(members, &mut out);
+            out
+        };
+        let evidence = described.evidence.as_ref().map(|evidence| {
+            let mut document = Document::default();
+            if let Some(confidence) = &evidence.confidence {
+                document.text("confidence", &confidence.to_string());
+            }
+            document.value("cites", &json!(evidence.cites));
+            document.to_vec()
+        });
+        let names = described.counterparties.as_ref().map(|names| canonical::to_vec(&json!(names)));
+        let resource = described.resource.as_ref().map(|name| canonical::to_vec(&json!(name)));
+        let members = [
+            ("counterparty", "/input/request/counterparty", names),
+            ("resource", "/input/request/resource", resource),
+            ("arguments", "/input/request/arguments", described.arguments.as_deref().map(object)),
+            ("evidence", "/input/request/evidence", evidence),
+            ("attachment", "/input/request/attachment", described.attachment.as_ref().map(object)),
+            ("facts", "/input/request/facts", described.facts.as_ref().map(object)),
+        ];
+        let present = |(name, pointer, value): (_, _, Option<Vec<u8>>)| Some((name, pointer, value?));
+        Self(members.into_iter().filter_map(present).collect())
+    }
 }
 
 #[cfg(test)]

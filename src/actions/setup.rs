@@ -3,8 +3,8 @@
 use super::principal::{self, NewPrincipal};
 use super::{Error, recording::Content};
 use crate::committer::{Books, Draft, clock, entropy};
-use crate::crypto::SigningKey;
 use crate::crypto::keyring::{KeyName, KeyPurpose, MasterKey};
+use crate::crypto::{SigningKey, seal};
 use crate::domain::{Chain, KeyId, TenantId, TenantSlug};
 use crate::engine::PolicyDocument;
 use crate::evidence::merkle::Frontier;
@@ -16,7 +16,7 @@ use crate::storage::policy::{self, PolicyVersion};
 use crate::storage::principal::{PasswordSetBy, Principal};
 use crate::storage::tenant::{self, Tenant};
 use crate::storage::{self, AnyConnection, StoreError};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// What a new tenant is.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ pub fn found(connection: &mut AnyConnection, founding: &Founding, master: &Maste
 /// Registers the first operator and an empty policy; the tenant's first receipt.
 pub fn first_operator(books: &mut Books<'_>, new: NewPrincipal) -> Result<Principal, Error> {
     let now = books.now();
-    let operator = principal::add(books, new, Some(PasswordSetBy::Person))?;
+    let (operator, first) = principal::add(books, new, Some(PasswordSetBy::Person))?;
     let empty = PolicyVersion {
         version: 1,
         document: PolicyDocument::empty().to_json().to_string(),
@@ -102,6 +102,8 @@ pub fn first_operator(books: &mut Books<'_>, new: NewPrincipal) -> Result<Princi
     };
     let (connection, slug) = books.place();
     policy::insert(connection, slug, &empty)?;
+    let keys = key::of_tenant(connection, slug)?;
+    let keys: Vec<Value> = keys.iter().map(|key| json!({"id": key.id, "purpose": key.purpose})).collect();
     books.authority_changed();
     let mut content = Content::default();
     let tenant = books.tenant();
@@ -112,6 +114,11 @@ pub fn first_operator(books: &mut Books<'_>, new: NewPrincipal) -> Result<Princi
         "origin": tenant.origin,
         "issuer": tenant.issuer,
         "email": content.commit("/input/email", json!(operator.email)),
+        "name": content.commit("/input/name", json!(operator.name)),
+        "roles": operator.roles,
+        "mandate": first,
+        "password": operator.password.as_deref().map(|password| seal(books.lookup_key(), password.as_bytes())),
+        "keys": keys,
     });
     let mut draft =
         Draft::act(Kind::TenantSetup, Chain::Tenant(tenant.id), input, json!({"operator": operator.id}))

@@ -6,6 +6,7 @@ use crate::domain::{DecisionId, Duration, EffectId, Timestamp};
 use crate::evidence::receipt::Kind;
 use crate::storage::access::{self, Minute};
 use crate::storage::decision::{self, DecisionStatus, Turn};
+use crate::storage::effect::EffectStatus;
 use crate::storage::{effect, export, idempotency, outbox, session};
 use serde_json::{Value, json};
 
@@ -36,11 +37,13 @@ pub fn expire(books: &mut Books<'_>, id: DecisionId) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Says of an effect nobody reported on that nobody knows; `false` if its time is not over, by the books' clock.
+/// Says of an effect nobody reported on that nobody knows, or asks about one that waits to be asked about; `false` if its
+/// time is not over, by the books' clock.
 pub fn overdue(books: &mut Books<'_>, id: EffectId) -> Result<bool, Error> {
     let now = books.now();
     let (connection, slug) = books.place();
     match effect::find(connection, slug, id)? {
+        Some(found) if found.status == EffectStatus::Unknown => effects::ask_late(books, &found),
         Some(found) if found.report_by <= now => effects::overdue(books, &found).map(|()| true),
         Some(_) | None => Ok(false),
     }

@@ -4,6 +4,7 @@ use super::Error;
 use super::evaluate::asked;
 use super::judge::judge;
 use super::request::{self, described_again};
+use super::tell;
 use crate::committer::{Books, Draft, Life};
 use crate::domain::{Chain, CredentialId, Intent, PrincipalId, Scopes};
 use crate::engine::step::{self, AfterChange};
@@ -13,6 +14,7 @@ use crate::storage::approval;
 use crate::storage::decision::{self, Anew, Decision, DecisionKind, DecisionStatus, Turn};
 use crate::storage::receipt::StoredReceipt;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What the gate would say now to the call behind a decision.
@@ -103,7 +105,10 @@ fn withdraw_where_due(
             | DecisionStatus::Resolved => None,
         };
         match (step::after_narrowing(&asked, now_says.as_ref()), &now_says) {
-            (AfterChange::Stays, Some(verdict)) => ask_others(books, pending, verdict)?,
+            (AfterChange::Stays, Some(verdict)) => {
+                let asking = ask_others(books, pending, verdict)?;
+                tell_others(books, pending, &asking)?;
+            }
             (AfterChange::Stays, None) => {}
             (AfterChange::Anew, Some(verdict)) => put_anew(books, pending, verdict, reason)?,
             (AfterChange::Withdrawn, _) | (AfterChange::Anew, None) => withdraw(books, pending, reason)?,
@@ -130,27 +135,60 @@ pub(super) fn put_anew(
         "was_shown": pending.input_hash,
         "why": why.to_json(),
     });
-    let output = json!({"status": DecisionStatus::Open.as_str(), "reason": reason});
+    let output = json!({
+        "status": DecisionStatus::Open.as_str(),
+        "reason": reason,
+        "approvals": listed(&asked_of(verdict)),
+    });
     let stored = record(books, pending, Kind::DecisionRenew, input, output)?;
     let anew = Anew { log_index: pending.log_index, input_hash: stored.body.input_hash, why: &why };
     let (connection, slug) = books.place();
     decision::put_anew(connection, slug, pending.id, anew)?;
+    let given = approval::of_decision(connection, slug, pending.id)?;
     approval::forget(connection, slug, pending.id)?;
-    ask_others(books, pending, verdict)
+    let asking = ask_others(books, pending, verdict)?;
+    tell_others(books, pending, &asking)?;
+    tell::again(books, &asking, &given)
 }
 
-/// Puts an open decision before those whose yes it takes now, if that has changed.
-pub(super) fn ask_others(books: &mut Books<'_>, pending: &Decision, verdict: &Verdict) -> Result<(), Error> {
-    let mut asked_for = verdict.approvals();
-    if asked_for.is_empty() {
+/// Whose yes it takes by this verdict.
+pub(super) fn asked_of(verdict: &Verdict) -> BTreeSet<Approvals> {
+    let mut approvals = verdict.approvals();
+    if approvals.is_empty() {
         // It would now be allowed, and the yes may still be used: the principal's is enough.
-        asked_for.insert(Approvals::own());
+        approvals.insert(Approvals::own());
     }
-    if asked_for != pending.asked_for() {
+    approvals
+}
+
+/// Whose yes it takes, as receipts list it; the principal's alone goes without saying.
+pub(super) fn listed(approvals: &BTreeSet<Approvals>) -> Value {
+    if approvals.iter().all(|one| *one == Approvals::own()) {
+        return json!([]);
+    }
+    approvals.iter().map(Approvals::to_json).collect()
+}
+
+/// Puts an open decision before those whose yes it takes now, if that has changed; the decision as it asks now.
+pub(super) fn ask_others(
+    books: &mut Books<'_>,
+    pending: &Decision,
+    verdict: &Verdict,
+) -> Result<Decision, Error> {
+    let approvals = asked_of(verdict);
+    if approvals != pending.asked_for() {
         let (connection, slug) = books.place();
-        decision::ask_for(connection, slug, pending.id, &asked_for)?;
+        decision::ask_for(connection, slug, pending.id, &approvals)?;
     }
-    Ok(())
+    Ok(Decision { approvals, ..pending.clone() })
+}
+
+/// Tells those by mail whom a decision asks now and did not ask before.
+pub(super) fn tell_others(books: &mut Books<'_>, pending: &Decision, asking: &Decision) -> Result<(), Error> {
+    if asking.approvals == pending.asked_for() {
+        return Ok(());
+    }
+    tell::opened(books, asking)
 }
 
 /// After a revocation: whatever these credentials asked and did not use is taken back.

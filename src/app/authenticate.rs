@@ -252,15 +252,10 @@ fn live_credential(
     if agent.id != presented.agent {
         return Ok(None);
     }
-    let mut ancestry = vec![credential.clone()];
-    while let Some(parent) = ancestry.last().and_then(|last| last.parent) {
-        match storage::credential::find(connection, tenant, parent)? {
-            Some(ancestor) => ancestry.push(ancestor),
-            None => return Ok(None),
-        }
-    }
-    let life = Life::of(&agent, ancestry.iter(), clock::now());
-    let carried = ancestry.iter().fold(presented.scopes, |scopes, one| scopes.intersection(one.scopes));
+    let ancestors = storage::credential::ancestors(connection, tenant, &credential)?;
+    let all = || std::iter::once(&credential).chain(&ancestors);
+    let life = Life::of(&agent, all(), clock::now());
+    let carried = all().fold(presented.scopes, |scopes, one| scopes.intersection(one.scopes));
     let mandate = storage::mandate::live(connection, tenant, credential.principal)?;
     let mandate = mandate.ok_or_else(|| {
         let detail = format!("{} has none", credential.principal);

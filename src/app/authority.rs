@@ -1,27 +1,47 @@
-//! What decides now, held against the receipts that put it there: documents, people, agents, credentials, and what
-//! people said. A row that says otherwise than its receipt was changed behind the log's back, and so was one that no
-//! receipt knows.
+//! What decides now, held against the receipts that put it there: documents, people, agents, credentials, keys, what
+//! people said, and what came of calls. A row that says otherwise than its receipt was changed behind the log's back, and
+//! so was one that no receipt knows.
+//!
+//! ```text
+//!  receipts, in order ─▶ act      rows that an act put there, each looked up by its key
+//!                     └▶ course   what decisions and effects came to
+//!  rows, in order     ─▶ rows, questions, counts, against the course and the receipts that they name
+//! ```
 
 mod act;
+mod counts;
+mod course;
+mod noted;
+mod questions;
+mod rows;
 
-use crate::domain::{ReceiptId, Timestamp};
+use crate::crypto::AuthKey;
+use crate::domain::{CredentialId, ReceiptId, Timestamp};
 use crate::evidence::receipt::Kind;
 use crate::storage::authority::{Authority, all};
 use crate::storage::tenant::Tenant;
 use crate::storage::{AnyConnection, StoreError, whole};
 use act::Act;
+use course::Course;
+use rows::Rows;
 use std::collections::{HashMap, HashSet};
 
 /// How many receipts are read at once.
 const PAGE: i64 = 256;
+/// How often rows are read again that are not as the receipts say: beside a server, a row may be newer than the receipts
+/// that were read.
+const MOST_ROUNDS: usize = 3;
 
-/// Acts that put something there, or take it away.
-const ACTS: [Kind; 18] = [
+/// Acts that put something there, or take it away, and calls that something came of.
+const KINDS: [Kind; 26] = [
     Kind::TenantSetup,
     Kind::PrincipalCreate,
+    Kind::PrincipalPassword,
     Kind::MandatePut,
     Kind::PolicyPut,
     Kind::CataloguePut,
+    Kind::RetentionPut,
+    Kind::KeyRotate,
     Kind::AgentCreate,
     Kind::AgentRetire,
     Kind::CredentialCreate,
@@ -29,19 +49,27 @@ const ACTS: [Kind; 18] = [
     Kind::CredentialRevoke,
     Kind::EnforcementPointCreate,
     Kind::EnforcementPointRevoke,
+    Kind::GateEvaluate,
+    Kind::GateWithdrawn,
+    Kind::EffectOutcome,
     Kind::DecisionApprove,
     Kind::DecisionRenew,
     Kind::DecisionDecline,
     Kind::DecisionExpire,
     Kind::DecisionWithdraw,
     Kind::DecisionResolve,
+    Kind::AccessMinute,
+    Kind::Export,
 ];
+
+/// A receipt's place, id and time.
+type Place = (u64, ReceiptId, Timestamp);
 
 /// A row that is not as its receipt says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unlike {
     /// The receipt's place, id and time, where there is one.
-    pub(super) receipt: Option<(u64, ReceiptId, Timestamp)>,
+    pub(super) receipt: Option<Place>,
     /// What is so.
     pub(super) what: String,
 }
@@ -55,28 +83,20 @@ pub(super) struct Held {
     pub(super) unlike: Vec<Unlike>,
 }
 
-/// Holds every row of a tenant that gives authority against the receipts. It may run beside a server: rows are listed
-/// before the receipts are read, so that each of them has one by then.
+/// Holds every row of a tenant that decides against the receipts. It may run beside a server: rows are listed before the
+/// receipts are read, so that each of them has one by then. Without the lookup key what is kept under it is left out.
 ///
 /// # Errors
 /// The database failed. What stands in it is never an error: it is found.
-pub(super) fn look_over(connection: &mut AnyConnection, tenant: &Tenant) -> Result<Held, StoreError> {
+pub(super) fn look_over(
+    connection: &mut AnyConnection,
+    tenant: &Tenant,
+    lookup: Option<&AuthKey>,
+) -> Result<Held, StoreError> {
     let slug = &tenant.slug;
     let standing = all(connection, slug)?;
     let mut ledger = Ledger::default();
-    let mut next = 0;
-    loop {
-        let page = whole::page_of_kinds(connection, slug, &ACTS, next, PAGE)?;
-        let Some((last, _)) = page.last() else { break };
-        next = last.saturating_add(1);
-        for (place, stored) in page {
-            // One that cannot be read is found where the log is looked over.
-            let Ok(stored) = stored else { continue };
-            ledger.place = Some((place, stored.body.id, stored.body.at));
-            Act::of(connection, tenant, &mut ledger, &stored).hold()?;
-        }
-    }
-    ledger.place = None;
+    ledger.read(connection, tenant, lookup)?;
     let rows = u64::try_from(standing.len()).unwrap_or(u64::MAX);
     let mut unknown: Vec<Authority> = standing.into_iter().filter(|row| !ledger.knows(row)).collect();
     if !unknown.is_empty() {
@@ -87,35 +107,89 @@ pub(super) fn look_over(connection: &mut AnyConnection, tenant: &Tenant) -> Resu
     for row in unknown {
         ledger.say(format!("no receipt says that {row} was put there"));
     }
+    let mut beside = Rows::hold(connection, tenant, lookup, &ledger)?;
+    for _ in 1..MOST_ROUNDS {
+        if beside.is_empty() {
+            break;
+        }
+        ledger.read(connection, tenant, lookup)?;
+        let again = Rows::hold(connection, tenant, lookup, &ledger)?;
+        beside.retain(|one| again.contains(one));
+    }
+    ledger.unlike.extend(beside);
     Ok(Held { rows, unlike: ledger.unlike })
+}
+
+/// What a person's password was last recorded as.
+#[derive(Debug)]
+struct Password {
+    receipt: Option<Place>,
+    /// The seal of its hash; none in a log that was begun before seals were recorded.
+    seal: Option<String>,
+    is_their_own: bool,
 }
 
 /// What the receipts so far put there.
 #[derive(Debug, Default)]
 struct Ledger {
+    /// The place of the next receipt.
+    next: u64,
     put: HashSet<Authority>,
-    /// Whose yes each decision has.
-    given: HashMap<String, HashSet<String>>,
-    place: Option<(u64, ReceiptId, Timestamp)>,
+    /// Whose yes each decision has, and at which places of the log.
+    given: HashMap<String, HashMap<String, Place>>,
+    passwords: HashMap<String, Password>,
+    /// How many ancestors each credential has.
+    depths: HashMap<CredentialId, u64>,
+    /// Answers whose keys were not found to lead to them: the place of each, whose key, and the key.
+    keys: Vec<(Place, CredentialId, String)>,
+    course: Course,
+    place: Option<Place>,
     unlike: Vec<Unlike>,
 }
 
 impl Ledger {
+    /// Goes on to the end of the log.
+    fn read(
+        &mut self,
+        connection: &mut AnyConnection,
+        tenant: &Tenant,
+        lookup: Option<&AuthKey>,
+    ) -> Result<(), StoreError> {
+        loop {
+            let page = whole::page_of_kinds(connection, &tenant.slug, &KINDS, self.next, PAGE)?;
+            let Some((last, _)) = page.last() else { break };
+            self.next = last.saturating_add(1);
+            for (place, stored) in page {
+                // One that cannot be read is found where the log is looked over.
+                let Ok(stored) = stored else { continue };
+                self.place = Some((place, stored.body.id, stored.body.at));
+                Act::of(connection, tenant, lookup, self, &stored).hold()?;
+            }
+        }
+        self.place = None;
+        Ok(())
+    }
+
     fn say(&mut self, what: String) {
         self.unlike.push(Unlike { receipt: self.place, what });
     }
 
     fn knows(&self, row: &Authority) -> bool {
         match row {
-            Authority::Yes(decision, by) => self.given.get(decision).is_some_and(|given| given.contains(by)),
+            Authority::Yes(decision, by) => {
+                self.given.get(decision).is_some_and(|given| given.contains_key(by))
+            }
             Authority::Known(_, decision) => self.put.contains(&Authority::Approved(decision.clone())),
             Authority::Mandate(..)
             | Authority::Policy(_)
             | Authority::Catalogue(_)
+            | Authority::Retention(_)
             | Authority::Principal(_)
             | Authority::Agent(_)
             | Authority::Credential(_)
             | Authority::EnforcementPoint(_)
+            | Authority::Key(_)
+            | Authority::Ended(_)
             | Authority::Approved(_) => self.put.contains(row),
         }
     }

@@ -4,7 +4,7 @@ use super::App;
 use super::background::tenants;
 use crate::actions::Error;
 use crate::committer::clock;
-use crate::domain::{TenantSlug, Timestamp};
+use crate::domain::{Links, TenantSlug, Timestamp};
 use crate::notify::digest::{Day, Told, Waiting, digest};
 use crate::storage::decision::DecisionStatus;
 use crate::storage::outbox::{self, Mail};
@@ -115,7 +115,7 @@ fn write(
     connection: &mut AnyConnection,
     edition: &Edition,
     person: &Principal,
-    links: &crate::actions::answer::Links,
+    links: &Links,
     now: Timestamp,
 ) -> Result<Mail, StoreError> {
     let slug = &edition.tenant.slug;

@@ -1,6 +1,7 @@
 //! A whole log looked over: every receipt, link, leaf and tile against the head that was signed.
 
-use super::{authority, ends, record};
+use super::found_by::FoundBy;
+use super::{authority, ends, record, witnessed};
 use crate::crypto::keyring::{KeyName, KeyPurpose, MasterKey};
 use crate::crypto::{AuthKey, PublicKey};
 use crate::domain::{Chain, Hash, KeyId, ReceiptId, Timestamp};
@@ -97,6 +98,14 @@ pub fn auth_keys(stored: &[StoredKey], master: &MasterKey) -> HashMap<KeyId, Aut
         .collect()
 }
 
+/// The tenant's key of what the service finds again by a hash, opened.
+pub fn lookup_key(stored: &[StoredKey], master: &MasterKey) -> Option<AuthKey> {
+    let of_lookup = stored.iter().rfind(|key| key.purpose == KeyPurpose::Lookup.as_str())?;
+    let name = KeyName { tenant: &of_lookup.tenant, key: of_lookup.id, purpose: KeyPurpose::Lookup };
+    let plain = master.unwrap(&of_lookup.wrapped, &name).ok()?;
+    <&[u8; 32]>::try_from(plain.as_slice()).ok().map(AuthKey::from_bytes)
+}
+
 /// The tenant's keys of checkpoints, as those who verify take them.
 pub fn log_keys(stored: &[StoredKey], tenant: &Tenant) -> Vec<VerifierKey> {
     let of_log = stored.iter().filter(|key| key.purpose == KeyPurpose::Log.as_str());
@@ -108,8 +117,9 @@ pub fn log_keys(stored: &[StoredKey], tenant: &Tenant) -> Vec<VerifierKey> {
         .collect()
 }
 
-/// Looks a tenant's log over, from the first receipt to its head of now; in constant memory but for one entry a
-/// chain. Without the master key the receipts' authentication is left out.
+/// Looks a tenant's log over, from the first receipt to its head of now; in constant memory but for one entry a chain, a
+/// decision, an effect and a row that gives authority. Without the master key the receipts' authentication is left out, and
+/// so is what rows keep under the tenant's own hashes.
 ///
 /// `sizes` are those whose roots are wanted; `advance` hears of receipts as they are done.
 ///
@@ -128,9 +138,15 @@ pub fn examine(
         return Ok(examined);
     };
     let keys = storage::key::of_tenant(connection, &tenant.slug)?;
+    let lookup = master.and_then(|master| lookup_key(&keys, master));
+    let mut sizes = sizes.clone();
+    sizes.extend(witnessed::sizes(connection, tenant)?);
+    let sizes = &sizes;
     let mut walk = Walk {
         tenant,
         auth: master.map(|master| auth_keys(&keys, master)),
+        found_by: lookup.clone().map(FoundBy::new),
+        lookup,
         tree: Frontier::default(),
         tiles: Vec::new(),
         ends: HashMap::new(),
@@ -150,6 +166,9 @@ pub fn examine(
                 Err(StoreError::Corrupt { place: column, detail }) => {
                     let why = format!("{column} cannot be read: {detail}");
                     walk.examined.fault(Part::Receipts, Some((place, None)), why);
+                    if let Some(found_by) = &mut walk.found_by {
+                        found_by.skip();
+                    }
                 }
                 Err(error @ StoreError::Failed(_)) => return Err(error),
             }
@@ -167,6 +186,8 @@ pub fn examine(
 struct Walk<'a> {
     tenant: &'a Tenant,
     auth: Option<HashMap<KeyId, AuthKey>>,
+    lookup: Option<AuthKey>,
+    found_by: Option<FoundBy>,
     tree: Frontier,
     /// For each level, the hashes of the tile that is not full yet, and the number of that tile.
     tiles: Vec<(u64, Vec<Hash>)>,
@@ -225,6 +246,11 @@ impl Walk<'_> {
         let leaf = receipt::leaf(&stored.hash, &stored.auth);
         self.tree.push(leaf);
         self.note_root(sizes);
+        if let Some(found_by) = &mut self.found_by
+            && let Some(why) = found_by.take(connection, &self.tenant.slug, stored)?
+        {
+            self.examined.fault(Part::Tree, None, why);
+        }
         self.tile(connection, 0, leaf)
     }
 
@@ -306,6 +332,9 @@ impl Walk<'_> {
             let why = format!("it is of {}, the newest receipt is of another time", head.last_at);
             self.examined.fault(Part::Head, None, why);
         }
+        for why in witnessed::faults(connection, self.tenant, keys, &self.examined.roots)? {
+            self.examined.fault(Part::Head, None, why);
+        }
         // A log that is being written has moved its head too.
         let extent = whole::extent(connection, &self.tenant.slug)?;
         let now = head::find(connection, &self.tenant.slug)?.map_or(0, |now| now.size);
@@ -317,7 +346,7 @@ impl Walk<'_> {
 
     /// Holds the rows that decide now against the receipts that put them there.
     fn authority(&mut self, connection: &mut AnyConnection) -> Result<(), StoreError> {
-        let held = authority::look_over(connection, self.tenant)?;
+        let held = authority::look_over(connection, self.tenant, self.lookup.as_ref())?;
         self.examined.rows = held.rows;
         for unlike in held.unlike {
             let at = unlike.receipt.map(|(place, id, _)| (place, Some(id)));

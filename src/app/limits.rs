@@ -14,6 +14,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const CALLS_A_SECOND: NonZeroU32 = NonZeroU32::new(5000).unwrap();
 /// Calls a second that one enforcement point may make: it asks for many credentials.
 const POINT_CALLS_A_SECOND: NonZeroU32 = NonZeroU32::new(20_000).unwrap();
+/// Cosigned checkpoints a minute that one address may hand in: a witness signs few, and each costs signature checks
+/// and a batch. A loopback address is a proxy on this machine: it stands for everyone and is not counted.
+const COSIGNATURES_OF_ADDRESS: NonZeroU32 = NonZeroU32::new(30).unwrap();
+/// Cosigned checkpoints a minute that are taken for one tenant, from anywhere.
+const COSIGNATURES_OF_TENANT: NonZeroU32 = NonZeroU32::new(120).unwrap();
 /// Failed sign-ins an account may have in a window, from one address: a stranger elsewhere closes nobody's account.
 const FAILURES_FROM_ADDRESS: u32 = 10;
 /// Failed sign-ins an account may have in a window, from anywhere.
@@ -54,6 +59,8 @@ pub struct TooMany {
 pub struct Limits {
     calls: DefaultKeyedRateLimiter<CredentialId>,
     point_calls: DefaultKeyedRateLimiter<EnforcementPointId>,
+    cosigning_addresses: DefaultKeyedRateLimiter<IpAddr>,
+    cosigned_tenants: DefaultKeyedRateLimiter<TenantSlug>,
     clock: DefaultClock,
     failures: Mutex<HashMap<Failing, Failures>>,
     exports: Arc<Semaphore>,
@@ -100,6 +107,8 @@ impl Default for Limits {
         Self {
             calls: RateLimiter::keyed(Quota::per_second(CALLS_A_SECOND)),
             point_calls: RateLimiter::keyed(Quota::per_second(POINT_CALLS_A_SECOND)),
+            cosigning_addresses: RateLimiter::keyed(Quota::per_minute(COSIGNATURES_OF_ADDRESS)),
+            cosigned_tenants: RateLimiter::keyed(Quota::per_minute(COSIGNATURES_OF_TENANT)),
             clock: DefaultClock::default(),
             failures: Mutex::default(),
             exports: Arc::new(Semaphore::new(MOST_EXPORTS)),
@@ -120,6 +129,21 @@ impl Limits {
     /// Counts a call of an enforcement point.
     pub fn point_call(&self, point: EnforcementPointId) -> Result<(), TooMany> {
         self.point_calls.check_key(&point).map_err(|until| self.too_many(&until))
+    }
+
+    /// Counts a cosigned checkpoint that an address hands in.
+    pub fn cosigning(&self, address: IpAddr) -> Result<(), TooMany> {
+        let network = network(address);
+        if network.is_loopback() {
+            return Ok(());
+        }
+        self.cosigning_addresses.check_key(&network).map_err(|until| self.too_many(&until))
+    }
+
+    /// Counts a cosigned checkpoint that is handed in to a tenant which is there, once its address was counted: one
+    /// alone does not use up what is taken for a tenant.
+    pub fn cosigned(&self, tenant: &TenantSlug) -> Result<(), TooMany> {
+        self.cosigned_tenants.check_key(tenant).map_err(|until| self.too_many(&until))
     }
 
     fn too_many(&self, until: &NotUntil<QuantaInstant>) -> TooMany {
@@ -195,6 +219,10 @@ impl Limits {
         self.calls.shrink_to_fit();
         self.point_calls.retain_recent();
         self.point_calls.shrink_to_fit();
+        self.cosigning_addresses.retain_recent();
+        self.cosigning_addresses.shrink_to_fit();
+        self.cosigned_tenants.retain_recent();
+        self.cosigned_tenants.shrink_to_fit();
     }
 }
 
@@ -299,6 +327,25 @@ mod tests {
             assert!(limits.try_sign_in(&tenant, "a@example.test", from(host), now).is_ok(), "{host}");
         }
         assert!(limits.try_sign_in(&tenant, "a@example.test", from(FAILURES_OF_ACCOUNT), now).is_err());
+    }
+
+    #[test]
+    fn cosignatures_are_limited_by_address_and_by_tenant() {
+        let limits = Limits::default();
+        let (harbour, quay): (TenantSlug, TenantSlug) = ("harbour".parse().unwrap(), "quay".parse().unwrap());
+        let from = |host: u8| IpAddr::from([192, 0, 2, host]);
+        for _ in 0..COSIGNATURES_OF_ADDRESS.get() {
+            limits.cosigning(from(1)).unwrap();
+        }
+        let full = limits.cosigning(from(1)).unwrap_err();
+        assert!((1..=60).contains(&full.retry_after_seconds), "{full:?}");
+        limits.cosigning(from(2)).unwrap();
+        for _ in 0..COSIGNATURES_OF_TENANT.get() {
+            limits.cosigning(IpAddr::from([127, 0, 0, 1])).expect("a proxy stands for everyone");
+            limits.cosigned(&harbour).unwrap();
+        }
+        assert!(limits.cosigned(&harbour).is_err());
+        limits.cosigned(&quay).expect("another tenant's are not used up");
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod doctor;
 mod ends;
 pub mod examine;
 pub mod export;
+mod found_by;
 mod limits;
 mod lookup;
 mod mailer;
@@ -23,35 +24,36 @@ mod retention;
 mod roots;
 mod settings;
 pub mod shown;
+mod taken;
 pub mod tree;
 mod verifiers;
 pub mod who;
 mod witness;
+mod witnessed;
 
 pub use authenticate::{Caller, CallerError, Presenter};
 pub use background::Background;
 pub use limits::{Limits, TooMany};
 pub use lookup::LookupError;
+use places::Turns;
 pub use places::{Place, Places};
 pub use roots::Roots;
 pub use settings::{DIGEST_AT, MailTransport, Settings, WITNESS_EVERY};
 pub use shown::Shown;
 pub use witness::Witness;
 
-use crate::actions::answer::Links;
 use crate::committer::{self, Committer, LiveCatalogue};
 use crate::crypto::keyring::{KeyringError, MasterKey};
 use crate::crypto::password::PasswordPool;
 use crate::crypto::token_cache::TokenCache;
-use crate::domain::TenantSlug;
+use crate::domain::{Links, TenantSlug};
 use crate::evidence::note::VerifierKey;
-use crate::notify::compose::MailSettings;
 use crate::storage::tenant::Tenant;
 use crate::storage::{self, AnyConnection, DataDirectory, Readers, StoreError};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use verifiers::Verifiers;
 
 /// How many tokens' verified claims are kept.
@@ -86,8 +88,6 @@ pub struct App {
     pub limits: Limits,
     /// Where pages are.
     pub links: Links,
-    /// Whether people are told by mail.
-    pub mail: MailSettings,
     /// What is known of tiles that are not full.
     pub roots: Arc<Roots>,
     /// How far the exports are that are being written.
@@ -98,7 +98,7 @@ pub struct App {
     pub is_https: bool,
     verifiers: RwLock<Verifiers>,
     tokens: TokenCache,
-    turns: Semaphore,
+    turns: Turns,
     catalogues: RwLock<HashMap<TenantSlug, Arc<LiveCatalogue>>>,
     decisions: watch::Sender<u64>,
     erased: AtomicBool,
@@ -127,10 +127,12 @@ impl App {
             shown::refuse_if_behind(&mut writer, shown)?;
         }
         drop(writer);
+        let links = Links::below(&settings.base_url());
         let committer = Committer::start(committer::Settings {
             database: settings.database.clone(),
             master,
             outage_file: DataDirectory::outage_file(&settings.data_dir),
+            mailed_links: settings.mail.is_some().then(|| links.clone()),
         })?;
         let readers = settings.database.open_readers()?;
         let verifiers = Verifiers::load(&mut *readers.get()?)?;
@@ -145,15 +147,14 @@ impl App {
             readers,
             passwords: PasswordPool::start().map_err(|error| StartError::Other(error.to_string()))?,
             limits: Limits::default(),
-            links: Links::below(&settings.base_url()),
-            mail: MailSettings { enabled: settings.mail.is_some() },
+            links,
             roots: Arc::default(),
             exports: export::Progress::default(),
             witnesses: settings.witnesses.iter().map(|witness| witness.key.clone()).collect(),
             is_https: settings.base_url().starts_with("https://"),
             verifiers: RwLock::new(verifiers),
             tokens: TokenCache::new(if settings.bench_verify { 0 } else { CACHED_TOKENS }),
-            turns: Semaphore::new(MOST_TURNS),
+            turns: Turns::new(MOST_TURNS),
             catalogues: RwLock::default(),
             decisions: watch::Sender::new(0),
             erased: AtomicBool::new(true),
@@ -173,14 +174,32 @@ impl App {
         read.unwrap_or_else(|error| Err(StoreError::Failed(format!("a query ended early: {error}"))))
     }
 
-    /// Works on something for one turn, away from the threads that answer; turns are had in the order of asking.
+    /// Runs a reading query away from the threads that answer, in a place that is its own until it has ended, also
+    /// where whoever asked is gone by then.
+    pub async fn read_in<T: Send + 'static>(
+        &self,
+        place: Place,
+        query: impl FnOnce(&mut AnyConnection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<(Place, T), StoreError> {
+        self.read(move |connection| place.hold(|| query(connection))).await
+    }
+
+    /// Works on something for one turn, away from the threads that answer; turns are had in the order of asking, and
+    /// last as long as the work, also where whoever asked is gone by then.
     pub async fn in_turn<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let ended = |error: &dyn std::fmt::Display| StoreError::Failed(format!("work ended early: {error}"));
-        let _turn = self.turns.acquire().await.map_err(|error| ended(&error))?;
-        tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(ended(&error)))
+        self.turns.work(work).await
+    }
+
+    /// The same, in a place that is the work's own until it has ended.
+    pub async fn in_turn_in<T: Send + 'static>(
+        &self,
+        place: Place,
+        work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<(Place, T), StoreError> {
+        self.turns.work(move || place.hold(work)).await
     }
 
     /// A tenant's catalogue as a batch saw it last. It may not be live any more: what is derived by it counts only

@@ -1,8 +1,10 @@
 //! A whole log decided again: every recorded answer of the gate, from what its receipt names, over several threads.
 
-use super::examine::content_fault;
-use super::{authority, ends, record};
+use super::examine::{content_fault, lookup_key};
+use super::{authority, ends, record, taken};
 use crate::actions::again::{Again, NotAgain, Redecided, Undecidable};
+use crate::crypto::AuthKey;
+use crate::crypto::keyring::MasterKey;
 use crate::domain::{Outcome, ReceiptId, TenantSlug, Timestamp};
 use crate::evidence::receipt::Kind;
 use crate::storage::receipt::StoredReceipt;
@@ -94,23 +96,27 @@ pub struct Answer {
     pub reason: String,
 }
 
-/// Decides the tenant's log again, from a place to its head of now. `advance` hears of receipts as they are done.
+/// Decides the tenant's log again, from a place to its head of now. `advance` hears of receipts as they are done. Without
+/// the master key, what rows keep under the tenant's own hashes is held by its amount alone.
 ///
 /// # Errors
 /// The database failed. What stands in it is never an error: it is found.
 pub fn replay(
     readers: &Readers,
     tenant: &Tenant,
+    master: Option<&MasterKey>,
     from: u64,
     advance: &(dyn Fn(u64) + Sync),
 ) -> Result<Replay, StoreError> {
     let size = storage::head::find(&mut *readers.get()?, &tenant.slug)?.map_or(0, |head| head.size);
+    let keys = storage::key::of_tenant(&mut *readers.get()?, &tenant.slug)?;
+    let lookup = master.and_then(|master| lookup_key(&keys, master));
     let from = from.min(size);
     let next = AtomicU64::new(from);
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
     let parts: Vec<Result<Replay, StoreError>> = std::thread::scope(|scope| {
         let work = || {
-            let part = work(readers, tenant, &next, size, advance);
+            let part = work(readers, (tenant, lookup.as_ref()), &next, size, advance);
             if part.is_err() {
                 // Nothing the others still find would be told.
                 next.store(u64::MAX, Ordering::Relaxed);
@@ -125,19 +131,19 @@ pub fn replay(
     for part in parts {
         whole.add(part?);
     }
-    whole.look_beside(&mut *readers.get()?, tenant)?;
+    whole.look_beside(&mut *readers.get()?, tenant, lookup.as_ref())?;
     Ok(whole)
 }
 
 /// Takes page after page until none is left.
 fn work(
     readers: &Readers,
-    tenant: &Tenant,
+    (tenant, lookup): (&Tenant, Option<&AuthKey>),
     next: &AtomicU64,
     size: u64,
     advance: &(dyn Fn(u64) + Sync),
 ) -> Result<Replay, StoreError> {
-    let mut again = Again::new(tenant);
+    let mut again = (Again::new(tenant), lookup);
     let mut part = Replay::default();
     let mut connection = readers.get()?;
     loop {
@@ -162,7 +168,7 @@ impl Replay {
         &mut self,
         connection: &mut AnyConnection,
         tenant: &Tenant,
-        again: &mut Again,
+        again: &mut (Again, Option<&AuthKey>),
         (place, stored): Place,
     ) -> Result<(), StoreError> {
         let stored = match stored {
@@ -193,12 +199,15 @@ impl Replay {
     fn decide(
         &mut self,
         connection: &mut AnyConnection,
-        again: &mut Again,
+        (again, lookup): &mut (Again, Option<&AuthKey>),
         stored: &StoredReceipt,
     ) -> Result<(), StoreError> {
         let why = match again.decide(connection, stored) {
             Ok(redecided) => {
                 self.decided = self.decided.saturating_add(1);
+                if let Some(why) = taken::held(connection, *lookup, stored, &redecided)? {
+                    self.find(stored.log_index, Some(stored), Difference::Authority(why));
+                }
                 if !redecided.same || stored.body.outcome != Some(redecided.outcome) {
                     self.find(stored.log_index, Some(stored), other_answer(stored, redecided));
                 }
@@ -268,8 +277,13 @@ impl Replay {
     }
 
     /// What decides now, and where the log ends: whatever was decided by it would come out the same and be wrong.
-    fn look_beside(&mut self, connection: &mut AnyConnection, tenant: &Tenant) -> Result<(), StoreError> {
-        for unlike in authority::look_over(connection, tenant)?.unlike {
+    fn look_beside(
+        &mut self,
+        connection: &mut AnyConnection,
+        tenant: &Tenant,
+        lookup: Option<&AuthKey>,
+    ) -> Result<(), StoreError> {
+        for unlike in authority::look_over(connection, tenant, lookup)?.unlike {
             self.found = self.found.saturating_add(1);
             let place = unlike.receipt.map_or(self.until, |(place, ..)| place);
             let receipt = unlike.receipt.map(|(_, id, at)| (id, at));

@@ -329,6 +329,7 @@ fn write_down(
         database: Database::Sqlite(part.path.clone()),
         master: master.clone(),
         outage_file: outage.path.clone(),
+        mailed_links: None,
     })?;
     let by = user_of(&part.path);
     let written: Result<Vec<bool>, RestoreError> = held

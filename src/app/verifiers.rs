@@ -82,7 +82,7 @@ impl App {
         Ok(verifiers.by_key.get(kid).map(|verifier| (verifier.clone(), verifiers.epoch)))
     }
 
-    /// The own id of a tenant whose token was verified.
+    /// The own id of a tenant, as far as it is known here: always, where its token was verified.
     pub(super) fn tenant_id(&self, slug: &TenantSlug) -> Option<TenantId> {
         self.verifiers.read().unwrap_or_else(PoisonError::into_inner).tenants.get(slug).copied()
     }

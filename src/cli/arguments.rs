@@ -210,7 +210,7 @@ pub(super) struct Export {
 
 #[derive(Debug, Args)]
 pub(super) struct Verify {
-    /// Receipts, answers, exports, checkpoints, consistency proofs or tiles, or a directory that holds a log's checkpoint
+    /// Receipts, answers, exports, checkpoints, proofs, tiles or entry bundles, or a directory that holds a log's checkpoint
     /// and tiles; - is standard input
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<String>,

@@ -5,19 +5,22 @@ use crate::engine::{Catalogue, CatalogueEntry};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Reads a catalogue in either form.
+/// Reads a catalogue in either form. What the service answers was put there; what stands in a file of its own is held to
+/// what it would be held to when it is put.
 pub(super) fn read(value: &Value) -> Result<Catalogue, Malformed> {
     let mut catalogue = Catalogue::default();
-    let mut add = |intent: &str, entry: &Value, pointer: String| {
+    let mut add = |intent: &str, entry: &Value, pointer: String, is_put: bool| {
         let intent: Intent = intent.parse().map_err(|detail: String| Malformed::at(&pointer, detail))?;
-        let entry = CatalogueEntry::read(entry).map_err(|malformed| malformed.under(&pointer))?;
+        let entry = CatalogueEntry::read(entry)
+            .and_then(|entry| if is_put { Ok(entry) } else { entry.check_meant().map(|()| entry) })
+            .map_err(|malformed| malformed.under(&pointer))?;
         catalogue.entries.insert(intent, Arc::new(entry));
         Ok::<_, Malformed>(())
     };
     if let Some(items) = value.get("items").and_then(Value::as_array) {
         for (index, item) in items.iter().enumerate() {
             let intent = item.get("intent").and_then(Value::as_str).unwrap_or_default();
-            add(intent, item.get("entry").unwrap_or(&Value::Null), format!("/items/{index}/entry"))?;
+            add(intent, item.get("entry").unwrap_or(&Value::Null), format!("/items/{index}/entry"), true)?;
         }
         return Ok(catalogue);
     }
@@ -25,7 +28,7 @@ pub(super) fn read(value: &Value) -> Result<Catalogue, Malformed> {
         return Err(Malformed::whole("not a catalogue: an object of intents with their entries"));
     };
     for (intent, entry) in members {
-        add(intent, entry, format!("/{intent}"))?;
+        add(intent, entry, format!("/{intent}"), false)?;
     }
     Ok(catalogue)
 }
@@ -49,5 +52,14 @@ mod tests {
         {
             assert!(read(&wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_misspelt_keyword_is_named_unless_it_was_put_before() {
+        let arguments = json!({"properties": {"nights": {"type": "integer", "maxmum": 5}}});
+        let entry = json!({"title": "Book", "effect": false, "arguments": arguments});
+        let refused = read(&json!({"stay.book": entry})).unwrap_err();
+        assert_eq!(refused.faults[0].pointer, "/stay.book/arguments/properties/nights/maxmum");
+        assert!(read(&json!({"items": [{"intent": "stay.book", "entry": entry}]})).is_ok());
     }
 }

@@ -5,7 +5,7 @@ use super::config::Sources;
 use super::output::{self, Failure, Form};
 use super::place::Place;
 use super::progress::Progress;
-use crate::app::coverage::{Asked, Columns, Coverage, CoverageError, coverage};
+use crate::app::coverage::{Asked, Columns, Coverage, CoverageError, MOST_NAMED, coverage};
 use crate::domain::{IntentPattern, TenantSlug, Timestamp};
 use crate::storage::{self, Readers, StoreError};
 use serde_json::Value;
@@ -38,7 +38,14 @@ pub(super) fn run(sources: &Sources, options: &arguments::Coverage, form: Form) 
     let unreadable = |error: StoreError| Failure::usage(format!("{database}: {error}"));
     let readers = database.open_readers().map_err(unreadable)?;
     let tenant = tenant(&readers, named).map_err(unreadable)?.map_err(Failure::usage)?;
-    let asked = Asked { tenant, intent: intent.unwrap_or(IntentPattern::Any), from, until, columns };
+    let asked = Asked {
+        tenant,
+        intent: intent.unwrap_or(IntentPattern::Any),
+        from,
+        until,
+        columns,
+        most_named: MOST_NAMED,
+    };
     let list = open(&options.file)?;
     let progress = Progress::of_unknown("effects read");
     let found = coverage(&readers, &asked, list, &|more| progress.count(more));
@@ -77,7 +84,7 @@ fn tenant(readers: &Readers, named: Option<TenantSlug>) -> Result<Result<TenantS
 fn tell(found: &Coverage) -> Result<(), Failure> {
     let line = |count: u64, what: &str| output::line(format!("{count:>8}  {what}"));
     line(found.lines, "lines in the list")?;
-    line(found.matched, "matched: allowed, done, the same amount")?;
+    line(found.matched.count, "matched: allowed, done, the same amount")?;
     for (named, what) in [
         (&found.missing, "without a receipt: these calls never passed the gate"),
         (&found.unsettled, "in the list, but not known to be done"),

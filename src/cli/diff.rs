@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
 /// What a policy may say at its top and a mandate may not.
-const OF_POLICIES: [&str; 3] = ["rule_sets", "labels", "unregistered"];
+const OF_POLICIES: [&str; 4] = ["rule_sets", "labels", "unregistered", "applies"];
 
 /// Says what changed, clause by clause and member by member: always 0.
 pub(super) fn run(sources: &Sources, options: &MandateDiff, form: Form) -> Result<u8, Failure> {
@@ -37,7 +37,7 @@ pub(super) fn run(sources: &Sources, options: &MandateDiff, form: Form) -> Resul
 }
 
 /// Whether a document says what only a policy may say.
-fn is_policy(document: &Value) -> bool {
+pub(super) fn is_policy(document: &Value) -> bool {
     OF_POLICIES.iter().any(|member| document.get(member).is_some())
 }
 
@@ -169,9 +169,13 @@ fn differences(old: &Value, new: &Value) -> Vec<Difference> {
 /// Every value that is one thing to a person: an amount, a list of texts, a number. Things in a list are placed by
 /// their ids where they have some, otherwise by their numbers.
 fn leaves(place: &str, value: &Value, into: &mut Map<String, Value>) {
-    let below = |name: &str| if place.is_empty() { name.to_owned() } else { format!("{place} {name}") };
+    // The pointer to the whole of something is the empty text, which nobody would see.
+    let shown = |name: &str| if name.is_empty() { "\"\"".to_owned() } else { name.to_owned() };
+    let below = |name: &str| if place.is_empty() { shown(name) } else { format!("{place} {}", shown(name)) };
     match value {
         Value::Null => {}
+        // A document in which nothing else stands says nothing.
+        Value::Object(members) if members.is_empty() && place.is_empty() => {}
         Value::Object(members) if !is_amount(members) && !members.is_empty() => {
             for (name, member) in members {
                 leaves(&below(name), member, into);

@@ -21,6 +21,10 @@ use std::convert::Infallible;
 /// What the answer rests on beside the files.
 const ASSUMED: &str = "nothing is used yet, nobody was approved before, the agent holds `action:request`";
 
+/// What only the catalogue's entry for the intent can tell.
+const ARGUMENTS: &str = "the arguments: without an entry for the intent in --catalogue nothing says what they are, and \
+                         no fact is derived from them";
+
 /// Decides the request and says why: 0 for allow, 3 for escalate, 4 for refuse.
 pub(super) fn run(sources: &Sources, options: &MandateExplain, form: Form) -> Result<u8, Failure> {
     let name = |option: &str, typed: Option<&str>| sources.parse(option, typed, |text| Ok(text.to_owned()));
@@ -47,7 +51,9 @@ pub(super) fn run(sources: &Sources, options: &MandateExplain, form: Form) -> Re
     let action = check_labels(&case.policy, &request).and_then(|()| action(&catalogue, &request));
     let action = action.map_err(|malformed| Failure::usage(format!("`{}`: {malformed}", options.request)))?;
     let explanation = case.explain(&action);
-    say(&explanation, form)?;
+    let is_known = catalogue.get(&request.intent).is_some();
+    let not_checked = (request.arguments.is_some() && !is_known).then_some(ARGUMENTS);
+    say(&explanation, not_checked, form)?;
     Ok(match explanation.verdict.map_or(Outcome::Refuse, |verdict| verdict.outcome) {
         Outcome::Allow => 0,
         Outcome::Escalate => 3,
@@ -98,14 +104,18 @@ impl Case {
     }
 }
 
-fn say(explanation: &Explanation, form: Form) -> Result<(), Failure> {
+fn say(explanation: &Explanation, not_checked: Option<&str>, form: Form) -> Result<(), Failure> {
     if form == Form::Json {
         let mut value = explanation.to_json(Shown::ALL);
         if let Some(members) = value.as_object_mut() {
             members.insert("assumed".into(), json!(ASSUMED));
+            members.insert("not_checked".into(), json!(not_checked));
         }
         return output::json(&value);
     }
     output::line(format!("assumed     {ASSUMED}"))?;
+    if let Some(not_checked) = not_checked {
+        output::line(format!("not checked {not_checked}"))?;
+    }
     explanation.lines().iter().try_for_each(output::line)
 }

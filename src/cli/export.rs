@@ -7,7 +7,7 @@ use super::place::Place;
 use super::progress::Progress;
 use super::resume::{self, Grown};
 use super::values;
-use crate::app::export::{self, Asked, Format};
+use crate::app::export::{self, Asked, ExportError, Format};
 use crate::app::{App, Settings};
 use crate::domain::{TenantSlug, Timestamp};
 use crate::evidence::subject::Subject;
@@ -175,7 +175,7 @@ fn begin(sources: &Sources, options: &arguments::Export, place: &Place) -> Resul
             .block_on(export::begin(app, asked))
             .map_err(|error| Failure::failed(error.to_string()))?;
         let grown = Grown::create(&out).map_err(|error| Failure::failed(resume::unwritten(&out, &error)))?;
-        write(app, runtime, begun, grown, out)
+        write(app, runtime, (begun, false), grown, out)
     })
 }
 
@@ -190,14 +190,16 @@ fn go_on(app: &App, runtime: &Runtime, path: &Path) -> Result<Done, Failure> {
             break;
         }
     }
-    drop(connection);
     let begun = found.filter(|found| export::is_kept(found, crate::committer::clock::now()));
     let begun = begun.ok_or_else(|| {
         Failure::failed(format!("export `{id}` was not begun here in the last 24 hours: start over"))
     })?;
+    export::require_unerased(&mut connection, &begun)
+        .map_err(|error| Failure::failed(format!("export `{id}`: {error}")))?;
+    drop(connection);
     let grown = Grown::open(path).map_err(|error| Failure::failed(resume::unwritten(path, &error)))?;
     let out = resume::whole_name(path);
-    write(app, runtime, begun, grown, out)
+    write(app, runtime, (begun, true), grown, out)
 }
 
 fn failed(error: &StoreError) -> Failure {
@@ -232,18 +234,19 @@ fn with_app<T>(
 fn write(
     app: &App,
     runtime: &Runtime,
-    begun: Export,
+    (begun, is_continued): (Export, bool),
     mut grown: Grown,
     out: PathBuf,
 ) -> Result<Done, Failure> {
     let progress = Progress::of_bytes(None);
     let mut fault = None;
-    let exported = export::write(app, &begun, runtime.handle(), &mut |piece| {
+    let exported = export::write(app, &begun, is_continued, runtime.handle(), &mut |piece| {
         progress.advance(piece.len());
         grown.take(&piece).map_err(|why| fault = Some(why)).is_ok()
     });
     drop(progress);
     let kept = match (exported, fault) {
+        (Err(error @ ExportError::Erased), _) => return Err(Failure::failed(error.to_string())),
         (_, Some(why)) => Err(why),
         (Ok(lines), None) => grown.keep(&out).map(|()| lines),
         (Err(error), None) => Err(error.to_string()),

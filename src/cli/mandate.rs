@@ -3,6 +3,7 @@
 use super::arguments::MandateCheck;
 use super::catalogue;
 use super::config::Sources;
+use super::diff::is_policy;
 use super::output::{self, Failure, Form, diagnose};
 use crate::committer::clock;
 use crate::domain::{Fault, Malformed, Timestamp};
@@ -20,22 +21,31 @@ const MOST_BYTES: u64 = 1 << 20;
 /// What only a catalogue can tell.
 const WITHOUT_CATALOGUE: &str = "without --catalogue, whether the intents are registered, what cannot be taken back, \
                                  and which facts the gate derives";
+/// Said of a file that is no mandate but reads as a policy.
+const LOOKS_LIKE_A_POLICY: &str = "this looks like a policy: --policy checks it as one";
 
 /// Checks one file as it would be checked now: 0 if it can go live.
 pub(super) fn check(sources: &Sources, options: &MandateCheck, form: Form) -> Result<u8, Failure> {
     let text = read_file(&options.file)?;
     let known = sources.parse("catalogue", options.catalogue.as_deref(), |name| Ok(name.to_owned()))?;
     let known = known.map(|name| document(&name, catalogue::read)).transpose()?;
-    let checked = if sources.switch("policy", options.policy)? {
-        policy(&text, known.as_ref())
-    } else {
-        mandate(&text, known.as_ref(), clock::now())
-    };
+    let as_policy = sources.switch("policy", options.policy)?;
+    let checked =
+        if as_policy { policy(&text, known.as_ref()) } else { mandate(&text, known.as_ref(), clock::now()) };
     let not_checked = if known.is_some() { None } else { Some(WITHOUT_CATALOGUE) };
     match checked {
         Ok((document, admission)) => said(form, &document, &admission, not_checked),
-        Err(malformed) => refused(form, &malformed),
+        Err(malformed) => {
+            let hint = (!as_policy && looks_like_a_policy(&text)).then_some(LOOKS_LIKE_A_POLICY);
+            refused(form, &malformed, hint)
+        }
     }
+}
+
+/// Whether a text that is no mandate says what only a policy says, or can be read as one.
+fn looks_like_a_policy(text: &[u8]) -> bool {
+    read_text(text, Notation::of(text))
+        .is_ok_and(|value| is_policy(&value) || PolicyDocument::read(&value).is_ok())
 }
 
 /// A document of a file, as its reader takes it; a faulty one cannot be read.
@@ -108,21 +118,28 @@ fn said(
         diagnose(&format!("not checked: {not_checked}"));
     }
     if let Err(malformed) = admitted {
-        return refused(form, &malformed);
+        return refused(form, &malformed, None);
     }
     output::line("ok")?;
     summarise(document)?;
     Ok(0)
 }
 
-fn refused(form: Form, malformed: &Malformed) -> Result<u8, Failure> {
+fn refused(form: Form, malformed: &Malformed, hint: Option<&str>) -> Result<u8, Failure> {
     if form == Form::Json {
         let faults: Vec<_> = malformed.faults.iter().map(fault_json).collect();
-        output::json(&json!({"ok": false, "faults": faults}))?;
+        let mut answer = json!({"ok": false, "faults": faults});
+        if let (Some(hint), Some(members)) = (hint, answer.as_object_mut()) {
+            members.insert("hint".into(), json!(hint));
+        }
+        output::json(&answer)?;
         return Ok(1);
     }
     for fault in &malformed.faults {
         diagnose(&format!("{}: {}", place(&fault.pointer), fault.detail));
+    }
+    if let Some(hint) = hint {
+        diagnose(hint);
     }
     Ok(1)
 }

@@ -4,12 +4,13 @@
 use super::arguments;
 use super::config::Sources;
 use super::output::{self, Failure, Form, diagnose};
-use super::place::Place;
+use super::place::{self, Place};
 use super::progress::Progress;
 use crate::app::replay::{Difference, Finding, Replay, replay};
+use crate::crypto::keyring::MasterKey;
 use crate::domain::{TenantSlug, Timestamp};
 use crate::storage::tenant::Tenant;
-use crate::storage::{self, Readers, StoreError};
+use crate::storage::{self, DataDirectory, Readers, StoreError};
 use serde_json::{Value, json};
 
 /// Decides again what the options ask: 0 where all comes out as it was recorded, 1 where something does not, 2 where
@@ -24,6 +25,10 @@ pub(super) fn run(sources: &Sources, options: &arguments::Replay, form: Form) ->
     })?;
     let unreadable = |error: StoreError| Failure::usage(format!("{database}: {error}"));
     let readers = database.open_readers().map_err(unreadable)?;
+    // With it more is held; whoever has the database alone decides again without.
+    let data_dir = sources.parse("data-dir", options.place.data_dir.as_deref(), place::directory)?;
+    let master =
+        data_dir.and_then(|data_dir| MasterKey::read(&DataDirectory::master_key_file(&data_dir)).ok());
     let tenants = tenants(&readers, tenant.as_ref()).map_err(unreadable)?;
     if tenants.is_empty() {
         return Err(Failure::usage(match tenant {
@@ -42,7 +47,8 @@ pub(super) fn run(sources: &Sources, options: &arguments::Replay, form: Form) ->
     let progress = Progress::of_items(all, "receipts");
     let mut replays = Vec::new();
     for (tenant, _) in tenants {
-        let decided = replay(&readers, &tenant, from, &|count| progress.count(count)).map_err(unreadable)?;
+        let decided = replay(&readers, &tenant, master.as_ref(), from, &|count| progress.count(count));
+        let decided = decided.map_err(unreadable)?;
         replays.push((tenant.slug, decided));
     }
     drop(progress);

@@ -58,6 +58,7 @@ fn act(place: &Place, tenant: &TenantSlug, which: Rotating, master: MasterKey) -
         database: place.database.clone(),
         master: master.clone(),
         outage_file: DataDirectory::outage_file(&place.data_dir),
+        mailed_links: None,
     })
     .map_err(|error| failed(&error))?;
     let acted = runtime.block_on(committer.act(tenant.clone(), move |books| rotate(books, which, &master)));

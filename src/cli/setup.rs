@@ -137,6 +137,7 @@ fn register(place: &Place, plan: &Plan, master: MasterKey, phc: String) -> Resul
         database: place.database.clone(),
         master,
         outage_file: DataDirectory::outage_file(&place.data_dir),
+        mailed_links: None,
     })
     .map_err(|error| Failure::failed(error.to_string()))?;
     let answered =

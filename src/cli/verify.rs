@@ -1,11 +1,12 @@
-//! `procura verify`: checks receipts, exports, checkpoints and tiles offline and names the first thing that does not hold.
+//! `procura verify`: checks receipts, exports, checkpoints, proofs and tiles offline and names the first thing that does
+//! not hold.
 
 use super::arguments;
 use super::config::Sources;
 use super::output::{self, Failure, Form, diagnose};
 use super::progress::Progress;
 use crate::evidence::note::VerifierKey;
-use crate::evidence::verify::{KeyUsed, Narrowed, Options, Report, Verdict, Verifier, is_tile};
+use crate::evidence::verify::{KeyUsed, Narrowed, Options, Report, Site, Verdict, Verifier, is_tile};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -68,7 +69,7 @@ fn is_read_again(name: &str) -> bool {
     name != "-" && Path::new(name).is_file()
 }
 
-/// A file is itself; a directory is the checkpoint and the tiles of the log in it, in the order of their names.
+/// A file is itself; a directory is the checkpoint, the tiles and the entry bundles of the log in it, in the order of their names.
 /// Links to other directories are not followed: they may lead back, and nothing is to be read twice.
 fn files_of(name: &str) -> Result<Vec<String>, Failure> {
     let directory = Path::new(name);
@@ -126,17 +127,17 @@ fn tell(files: &[(String, u64)], report: &Report) -> Result<(), Failure> {
         output::line(format!("{name}: {}", counted(*lines, "line")))?;
     }
     let mut checked = vec![counted(report.receipts, "receipt")];
-    if report.exports > 0 {
-        checked.push(counted(report.exports, "whole export"));
-    }
-    if report.checkpoints > 0 {
-        checked.push(counted(report.checkpoints, "checkpoint"));
-    }
-    if report.tiles > 0 {
-        checked.push(counted(report.tiles, "tile"));
-    }
-    if report.proofs > 0 {
-        checked.push(counted(report.proofs, "consistency proof"));
+    for (count, noun) in [
+        (report.exports, "whole export"),
+        (report.checkpoints, "checkpoint"),
+        (report.tiles, "tile"),
+        (report.bundles, "entry bundle"),
+        (report.proofs, "consistency proof"),
+        (report.inclusion_proofs, "inclusion proof"),
+    ] {
+        if count > 0 {
+            checked.push(counted(count, noun));
+        }
     }
     output::line(format!("checked {}", checked.join(", ")))?;
     match &report.key_used {
@@ -197,6 +198,10 @@ fn narrowing_json(narrowed: &Narrowed) -> Value {
         "first": narrowed.first, "last": narrowed.last, "size": narrowed.size, "not_read": gaps})
 }
 
+fn site_json(site: &Site) -> Value {
+    json!({"file": &*site.file, "line": site.line, "receipt": site.receipt.map(|id| id.to_string())})
+}
+
 fn as_json(report: &Report) -> Value {
     let verdict = match report.verdict() {
         Verdict::Held => "held",
@@ -209,12 +214,14 @@ fn as_json(report: &Report) -> Value {
     };
     let failure = report.failure.as_ref().map(|failure| {
         json!({"file": failure.file, "line": failure.line, "receipt": failure.receipt, "field": failure.field,
-            "expected": failure.expected, "found": failure.found, "detail": failure.detail})
+            "expected": failure.expected, "found": failure.found, "detail": failure.detail,
+            "other": failure.other.as_deref().map(site_json)})
     });
     let narrowing: Option<Vec<Value>> =
         report.narrowing.as_ref().map(|logs| logs.iter().map(narrowing_json).collect());
     json!({"verdict": verdict, "receipts": report.receipts, "exports": report.exports,
-        "checkpoints": report.checkpoints, "tiles": report.tiles, "proofs": report.proofs, "lines": report.lines,
+        "checkpoints": report.checkpoints, "tiles": report.tiles, "bundles": report.bundles,
+        "proofs": report.proofs, "inclusion_proofs": report.inclusion_proofs, "lines": report.lines,
         "keys": keys, "key_given": is_given, "narrowing": narrowing, "notes": report.notes, "failure": failure})
 }
 

@@ -114,7 +114,7 @@ fn write_minute(
     };
     let connection = books.connection();
     let known = rows::find_minute(connection, tenant, &subject.chain, minute)?;
-    if known.as_ref().is_some_and(|known| known.is_closed) {
+    if known.as_ref().is_some_and(|known| known.log_index.is_some()) {
         // The minute's leaf is written: what came late is counted with the present minute, or the next.
         let later = books.now().minute().max(minute.saturating_add(1));
         let late = Pending { listed: Vec::new(), counts: pending.counts.clone() };
@@ -127,7 +127,7 @@ fn write_minute(
         count: 0,
         listed: 0,
         counts: "[]".into(),
-        is_closed: false,
+        log_index: None,
     });
     let room = LISTED_A_MINUTE.saturating_sub(state.listed);
     let room = usize::try_from(room).unwrap_or(usize::MAX);

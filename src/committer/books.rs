@@ -5,8 +5,8 @@ use super::log::{Mark, TenantLog};
 use super::standing::{LiveCatalogue, LiveMandate, LivePolicy, Standing, StandingCache};
 use crate::crypto::AuthKey;
 use crate::domain::{
-    AgentId, Chain, CredentialId, FactsFrom, Hash, Intent, Outcome, PrincipalId, ReceiptId, TenantSlug,
-    Timestamp,
+    AgentId, Chain, CredentialId, FactsFrom, Hash, Intent, Links, Outcome, PrincipalId, ReceiptId,
+    TenantSlug, Timestamp,
 };
 use crate::engine::ENGINE_VERSION;
 use crate::evidence::document::Canonical;
@@ -87,6 +87,7 @@ pub struct Books<'a> {
     connection: &'a mut AnyConnection,
     log: &'a mut TenantLog,
     cache: &'a mut StandingCache,
+    mailed_links: Option<&'a Links>,
     clock: Timestamp,
     recorded: Vec<Arc<StoredReceipt>>,
 }
@@ -96,9 +97,10 @@ impl<'a> Books<'a> {
         connection: &'a mut AnyConnection,
         log: &'a mut TenantLog,
         cache: &'a mut StandingCache,
+        mailed_links: Option<&'a Links>,
         clock: Timestamp,
     ) -> Self {
-        Self { connection, log, cache, clock, recorded: Vec::new() }
+        Self { connection, log, cache, mailed_links, clock, recorded: Vec::new() }
     }
 
     /// The tenant.
@@ -134,6 +136,11 @@ impl<'a> Books<'a> {
     /// The tenant's keys.
     pub fn keys(&self) -> &super::TenantKeys {
         &self.log.keys
+    }
+
+    /// Where mail leads people; `None` where none is written.
+    pub fn mailed_links(&self) -> Option<&'a Links> {
+        self.mailed_links
     }
 
     /// Makes an id of this moment.
@@ -269,10 +276,10 @@ impl<'a> Books<'a> {
         action: impl FnOnce(&mut Books<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let mark: Mark = self.log.mark();
-        let (log, cache, clock, recorded) =
-            (&mut *self.log, &mut *self.cache, self.clock, &mut self.recorded);
+        let (log, cache, recorded) = (&mut *self.log, &mut *self.cache, &mut self.recorded);
+        let (mailed_links, clock) = (self.mailed_links, self.clock);
         let outcome = storage::savepoint(self.connection, |connection| {
-            let mut inner = Books { connection, log, cache, clock, recorded: Vec::new() };
+            let mut inner = Books { connection, log, cache, mailed_links, clock, recorded: Vec::new() };
             let value = action(&mut inner)?;
             recorded.append(&mut inner.recorded);
             Ok(value)

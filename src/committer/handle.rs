@@ -9,7 +9,7 @@ use super::queue::{Lane, Queue};
 use super::thread::Loop;
 use super::writer::Writer;
 use crate::crypto::keyring::MasterKey;
-use crate::domain::TenantSlug;
+use crate::domain::{Links, TenantSlug};
 use crate::storage::{Database, StoreError};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -32,6 +32,8 @@ pub struct Settings {
     pub master: MasterKey,
     /// Where an outage is noted.
     pub outage_file: PathBuf,
+    /// Where mail leads people; `None` where none is written.
+    pub mailed_links: Option<Links>,
 }
 
 /// How the committer fares, for health checks and metrics.

@@ -6,6 +6,10 @@
 use crate::domain::TenantSlug;
 use crate::storage::lookup::{self, Key, RUN};
 use crate::storage::{AnyConnection, StoreError};
+use std::collections::VecDeque;
+
+/// How many full runs wait at most: about 4 MiB.
+const MOST_FULL: usize = 64;
 
 /// The run that is being filled.
 #[derive(Debug, Default)]
@@ -14,8 +18,10 @@ pub(super) struct Lookups {
     from: u64,
     next: u64,
     entries: Vec<(Key, u16)>,
-    /// Runs that are full.
-    full: Vec<(u64, Vec<(Key, u16)>)>,
+    /// Runs that are full, the oldest first; they wait for those before them that are not written yet.
+    full: VecDeque<(u64, Vec<(Key, u16)>)>,
+    /// Whether one became full since it was looked which is next.
+    is_due: bool,
 }
 
 impl Lookups {
@@ -30,7 +36,11 @@ impl Lookups {
         let place = u16::try_from(place).unwrap_or_default();
         self.entries.extend(keys.into_iter().map(|key| (key, place)));
         if self.next.is_multiple_of(RUN) && self.from.is_multiple_of(RUN) {
-            self.full.push((log_index / RUN, std::mem::take(&mut self.entries)));
+            self.full.push_back((log_index / RUN, std::mem::take(&mut self.entries)));
+            self.is_due = true;
+            if self.full.len() > MOST_FULL {
+                self.full.pop_front();
+            }
         }
     }
 
@@ -39,15 +49,23 @@ impl Lookups {
         *self = Self::default();
     }
 
-    /// Writes the runs that are full, unless there is one before them that is not written yet.
+    /// Writes the runs that are full, up to the first that is missing.
     pub(super) fn write(
         &mut self,
         connection: &mut AnyConnection,
         tenant: &TenantSlug,
     ) -> Result<(), StoreError> {
-        for (run, entries) in self.full.drain(..) {
-            if lookup::next_run(connection, tenant)? == run {
+        if !std::mem::take(&mut self.is_due) {
+            return Ok(());
+        }
+        let mut next = lookup::next_run(connection, tenant)?;
+        while let Some((run, _)) = self.full.front()
+            && *run <= next
+        {
+            let Some((run, entries)) = self.full.pop_front() else { break };
+            if run == next {
                 lookup::insert(connection, tenant, run, entries)?;
+                next = next.saturating_add(1);
             }
         }
         Ok(())

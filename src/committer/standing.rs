@@ -198,14 +198,7 @@ impl StandingCache {
             |what: &str| StoreError::Corrupt { place: "credentials", detail: format!("{what} is missing") };
         let agent = storage::agent::find(connection, tenant, credential.agent)?
             .ok_or_else(|| missing("the agent"))?;
-        let mut ancestors: Vec<Credential> = Vec::new();
-        let mut parent = credential.parent;
-        while let Some(id) = parent {
-            let ancestor =
-                storage::credential::find(connection, tenant, id)?.ok_or_else(|| missing("an ancestor"))?;
-            parent = ancestor.parent;
-            ancestors.push(ancestor);
-        }
+        let ancestors = storage::credential::ancestors(connection, tenant, &credential)?;
         let line = || std::iter::once(&credential).chain(&ancestors);
         let scopes = line().fold(credential.scopes, |scopes, one| scopes.intersection(one.scopes));
         let clauses = line()

@@ -10,7 +10,7 @@ use super::outage::Gap;
 use super::queue::Taken;
 use super::standing::StandingCache;
 use crate::crypto::keyring::MasterKey;
-use crate::domain::{Chain, Outcome, ReceiptId, TenantSlug, Timestamp};
+use crate::domain::{Chain, Links, Outcome, ReceiptId, TenantSlug, Timestamp};
 use crate::evidence::receipt::Kind;
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::{self, AnyConnection, StoreError, Transaction};
@@ -29,6 +29,7 @@ pub(super) struct Seals {
 pub(super) struct Writer {
     connection: AnyConnection,
     master: MasterKey,
+    mailed_links: Option<Links>,
     logs: HashMap<TenantSlug, TenantLog>,
     caches: HashMap<TenantSlug, StandingCache>,
     /// Receipts of a batch whose commit failed.
@@ -40,6 +41,7 @@ impl Writer {
         Ok(Self {
             connection: settings.database.open_writer()?,
             master: settings.master.clone(),
+            mailed_links: settings.mailed_links.clone(),
             logs: HashMap::new(),
             caches: HashMap::new(),
             doubtful: Vec::new(),
@@ -156,7 +158,7 @@ impl Writer {
     ) -> Result<(), StoreError> {
         let Some(log) = self.logs.get_mut(tenant) else { return Ok(()) };
         let cache = self.caches.entry(tenant.clone()).or_default();
-        action(&mut Books::new(&mut self.connection, log, cache, clock))
+        action(&mut Books::new(&mut self.connection, log, cache, self.mailed_links.as_ref(), clock))
     }
 }
 

@@ -11,5 +11,5 @@ pub mod token_cache;
 #[cfg(test)]
 mod vectors;
 
-pub use digest::{AuthKey, hmac_sha256, sha256, sha256_of_parts};
+pub use digest::{AuthKey, hmac_sha256, seal, sha256, sha256_of_parts};
 pub use signature::{PublicKey, Signature, SigningKey};

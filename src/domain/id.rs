@@ -57,6 +57,15 @@ macro_rules! identifiers {
                 Self(compose(at, tail))
             }
 
+            /// When it was made, in milliseconds.
+            pub fn made_at(&self) -> Timestamp {
+                let mut time = [0u8; 8];
+                for (to, from) in time.iter_mut().skip(2).zip(self.0) {
+                    *to = from;
+                }
+                Timestamp::from_unix_milliseconds(i64::from_be_bytes(time))
+            }
+
             /// The 128 bits behind the prefix.
             pub fn bytes(&self) -> [u8; 16] {
                 self.0
@@ -213,6 +222,7 @@ mod tests {
             let first = AgentId::new(Timestamp::from_unix_milliseconds(a), tail);
             let second = AgentId::new(Timestamp::from_unix_milliseconds(b), tail);
             prop_assert_eq!(first.to_string().parse::<AgentId>(), Ok(first));
+            prop_assert_eq!(first.made_at(), Timestamp::from_unix_milliseconds(a));
             prop_assert_eq!(first.to_string().cmp(&second.to_string()), a.cmp(&b));
         }
 

@@ -9,6 +9,7 @@ mod hash;
 mod id;
 mod intent;
 pub mod json;
+mod links;
 mod malformed;
 mod money;
 mod name;
@@ -27,6 +28,7 @@ pub use id::{
     MandateId, PrincipalId, ReceiptId, TenantId,
 };
 pub use intent::{Intent, IntentPattern};
+pub use links::Links;
 pub use malformed::{Fault, Malformed};
 pub use money::{Amount, Currency};
 pub use name::{ExternalName, Label};

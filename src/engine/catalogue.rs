@@ -137,14 +137,22 @@ impl CatalogueEntry {
         Value::Object(object)
     }
 
-    /// Checks that every place it names may hold something at all.
+    /// Checks what an entry must hold beside before it is put: that every place it names may hold something at all, and
+    /// that the schema of its arguments has no members that are no keywords.
     ///
-    /// An entry that does not is read all the same: what it would derive is missing from every call.
+    /// An entry that does not is read all the same, since it may have been put before that was checked: what it would
+    /// derive is missing from every call, and what such a member was meant to bound is not bounded.
     ///
     /// # Errors
-    /// Every pointer that leads nowhere in what the schema takes.
-    pub fn check_places(&self) -> Result<(), Malformed> {
+    /// Every pointer that leads nowhere in what the schema takes, and every member that is no keyword, with the nearest
+    /// one that is.
+    pub fn check_meant(&self) -> Result<(), Malformed> {
         let mut faults = Faults::default();
+        let mut names = Faults::default();
+        keywords::check_names(&Node::root(&self.schema), &mut names);
+        if let Err(malformed) = names.finish(Some(())) {
+            faults.add_all(malformed, "/arguments");
+        }
         let places = &self.places;
         let single = [
             ("/amount", &places.amount),

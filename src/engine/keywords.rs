@@ -1,9 +1,10 @@
 //! What the keywords of a JSON Schema may say, so that a faulty one is named at its place with what is allowed.
 //!
-//! The library that compiles schemas finds the same, and says it of the whole document.
+//! The library that compiles schemas finds the same, and says it of the whole document; but a misspelt keyword is none to
+//! it, and says nothing.
 
-use super::node::{Faults, Members, Node};
-use serde_json::Value;
+use super::node::{Faults, Members, Node, shown};
+use serde_json::{Value, json};
 
 /// The kinds of value that `type` names (JSON Schema 2020-12, Validation §6.1.1).
 const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
@@ -38,33 +39,118 @@ enum Shape {
     Text,
 }
 
-/// What a keyword says, if it is one of draft 2020-12; other members say nothing.
-fn shape(keyword: &str) -> Option<Shape> {
-    Some(match keyword {
-        "additionalProperties"
-        | "unevaluatedProperties"
-        | "items"
-        | "unevaluatedItems"
-        | "contains"
-        | "propertyNames"
-        | "not"
-        | "if"
-        | "then"
-        | "else" => Shape::Schema,
-        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Shape::Schemas,
-        "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => Shape::SchemaMap,
-        "type" => Shape::Type,
-        "required" => Shape::Texts,
-        "enum" => Shape::Values,
-        "dependentRequired" => Shape::TextsMap,
-        "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" => Shape::Number,
-        "multipleOf" => Shape::Positive,
-        "minLength" | "maxLength" | "minItems" | "maxItems" | "minContains" | "maxContains"
-        | "minProperties" | "maxProperties" => Shape::Count,
-        "uniqueItems" => Shape::Truth,
-        "$ref" | "pattern" | "format" | "title" | "description" => Shape::Text,
-        _ => return None,
-    })
+/// The keywords of draft 2020-12 that say something, by what they say.
+const KEYWORDS: [(Shape, &[&str]); 12] = [
+    (
+        Shape::Schema,
+        &[
+            "additionalProperties",
+            "unevaluatedProperties",
+            "items",
+            "unevaluatedItems",
+            "contains",
+            "propertyNames",
+            "not",
+            "if",
+            "then",
+            "else",
+        ],
+    ),
+    (Shape::Schemas, &["allOf", "anyOf", "oneOf", "prefixItems"]),
+    (Shape::SchemaMap, &["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]),
+    (Shape::Type, &["type"]),
+    (Shape::Texts, &["required"]),
+    (Shape::Values, &["enum"]),
+    (Shape::TextsMap, &["dependentRequired"]),
+    (Shape::Number, &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]),
+    (Shape::Positive, &["multipleOf"]),
+    (
+        Shape::Count,
+        &[
+            "minLength",
+            "maxLength",
+            "minItems",
+            "maxItems",
+            "minContains",
+            "maxContains",
+            "minProperties",
+            "maxProperties",
+        ],
+    ),
+    (Shape::Truth, &["uniqueItems"]),
+    (Shape::Text, &["$ref", "pattern", "format", "title", "description"]),
+];
+/// Keywords of draft 2020-12 that may say anything here: notes, and those that are looked over elsewhere.
+const OTHERS: [&str; 15] = [
+    "const",
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+    "$schema",
+    "$comment",
+    "$id",
+    "$anchor",
+    "$dynamicRef",
+    "$dynamicAnchor",
+];
+/// How the names of notes of one's own begin.
+const OWN_NOTE: &str = "x-";
+
+/// What a keyword says, if it is one that says something.
+fn shape(keyword: &str) -> Option<&'static Shape> {
+    KEYWORDS.iter().find(|(_, names)| names.contains(&keyword)).map(|(shape, _)| shape)
+}
+
+/// Notes every member at and below a schema that is no keyword: it would bound nothing, whatever was meant by it.
+pub(super) fn check_names(schema: &Node<'_>, faults: &mut Faults) {
+    let Some(members) = schema.value().is_object().then(|| schema.open_object(faults)).flatten() else {
+        return;
+    };
+    for (name, node) in members.iter() {
+        match shape(name) {
+            Some(Shape::Schema) => check_names(&node, faults),
+            Some(Shape::Schemas) => {
+                let entries = node.list(1..=MOST_ENTRIES, faults);
+                entries.iter().flatten().for_each(|entry| check_names(entry, faults));
+            }
+            Some(Shape::SchemaMap) => {
+                let members = node.open_object(faults);
+                members.iter().flat_map(Members::iter).for_each(|(_, entry)| check_names(&entry, faults));
+            }
+            Some(
+                Shape::Type
+                | Shape::Texts
+                | Shape::Values
+                | Shape::TextsMap
+                | Shape::Number
+                | Shape::Positive
+                | Shape::Count
+                | Shape::Truth
+                | Shape::Text,
+            ) => {}
+            None if OTHERS.contains(&name) || name.starts_with(OWN_NOTE) => {}
+            None => node.fault(faults, unknown(name)),
+        }
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let known = KEYWORDS.iter().flat_map(|(_, names)| names.iter().copied()).chain(["const", "default"]);
+    let nearest = known.map(|known| (strsim::damerau_levenshtein(name, known), known)).min();
+    let shown = shown(&json!(name));
+    // Farther than half of it is another word.
+    match nearest.filter(|(distance, _)| distance.saturating_mul(2) <= name.chars().count()) {
+        Some((_, nearest)) => format!("unknown keyword `{shown}`, the nearest one is `{nearest}`"),
+        None => format!(
+            "unknown keyword `{shown}`, which bounds nothing: a note stands in `$comment`, or under a name that begins \
+             with `{OWN_NOTE}`"
+        ),
+    }
 }
 
 /// Notes every keyword at and below a schema that says what it may not.
@@ -78,7 +164,7 @@ pub(super) fn check(schema: &Node<'_>, faults: &mut Faults) {
     }
     for (name, node) in schema.open_object(faults).iter().flat_map(Members::iter) {
         if let Some(shape) = shape(name) {
-            said(&node, &shape, faults);
+            said(&node, shape, faults);
         }
     }
 }

@@ -12,7 +12,12 @@
 //!                                                                              enforcement point)
 //! ```
 //!
-//! An ending that the agent told and an enforcement point contradicts is unknown again, until a person ends it.
+//! An ending that the agent, or another enforcement point, told and an enforcement point contradicts is unknown again,
+//! until a person ends it.
+
+mod ending;
+
+pub use ending::{Said, Word, puts_off, releases, report, takes_again};
 
 use super::decide::{Verdict, permit_with_approval};
 use super::document::Approvals;
@@ -20,11 +25,13 @@ use super::why::Grounds;
 use crate::domain::{DecisionStatus, Duration, EffectStatus, Outcome, PrincipalId, Roles, Timestamp};
 use std::collections::BTreeSet;
 
+/// What an answer names where the agent asked too much already.
+const ATTENTION_BUDGET: &str = "attention-budget";
 /// How long an answer may be repeated without asking again.
 pub const REPEATABLE: Duration = Duration::seconds(60);
 /// How many decisions one agent may have open.
 pub const OPEN_DECISIONS: u64 = 20;
-/// How many decisions one agent may open in an hour.
+/// How many decisions one agent may open, or have put anew, in an hour.
 pub const ESCALATIONS_AN_HOUR: u64 = 60;
 
 /// The versions an answer rests on.
@@ -147,8 +154,26 @@ pub struct Same<D> {
 pub struct Load {
     /// How many of its decisions are open.
     pub open: u64,
-    /// How many it opened within the last hour.
+    /// How many it opened, or had put anew, within the last hour.
     pub recent: u64,
+}
+
+impl Load {
+    /// What is too much already for another decision to join the queue; `None` where there is room.
+    pub fn too_much(self) -> Option<String> {
+        if self.open >= OPEN_DECISIONS {
+            return Some(format!("{} decisions of this agent are open, {OPEN_DECISIONS} may be", self.open));
+        }
+        self.too_often()
+    }
+
+    /// The same for what is in the queue and would be put anew.
+    fn too_often(self) -> Option<String> {
+        (self.recent >= ESCALATIONS_AN_HOUR).then(|| {
+            let recent = self.recent;
+            format!("{recent} decisions opened by this agent within an hour, {ESCALATIONS_AN_HOUR} may be")
+        })
+    }
 }
 
 /// The queue as a call meets it; each look is taken only where it decides.
@@ -196,6 +221,8 @@ pub enum QueueUse<D> {
     /// It asks again what still waits for a yes, and something stands in the way that was not shown: the question is
     /// put anew, and whoever said yes already is asked again.
     Anew(D),
+    /// The same would be put anew, but the agent asked too much already: the question stays as it was shown.
+    Stands(D),
     /// It is allowed without the yes that the same ask still waits for or has: that question is over.
     Closes(D),
     /// It uses the yes of the decision it names.
@@ -228,7 +255,7 @@ pub fn settle<D, Q: Queue<D>>(
             Worth::Waits if asked.shown.cover(&verdict.grounds()) => {
                 as_found(verdict, QueueUse::Again(known_by))
             }
-            Worth::Waits => as_found(verdict, QueueUse::Anew(known_by)),
+            Worth::Waits => anew(verdict, known_by, queue.load()?),
             Worth::Nothing(clause, reason) => refused(verdict, clause, reason.to_owned(), QueueUse::None),
         });
     }
@@ -240,19 +267,28 @@ pub fn settle<D, Q: Queue<D>>(
         Some(same) if same.shown.cover(&verdict.grounds()) => {
             return Ok(as_found(verdict, QueueUse::Again(same.known_by)));
         }
-        Some(same) if !same.is_approved => return Ok(as_found(verdict, QueueUse::Anew(same.known_by))),
+        Some(same) if !same.is_approved => return Ok(anew(verdict, same.known_by, queue.load()?)),
         // A yes to other reasons stands for itself; this is another question.
         Some(_) | None => {}
     }
-    let load = queue.load()?;
-    let flood = if load.open >= OPEN_DECISIONS {
-        format!("{} decisions of this agent are open, {OPEN_DECISIONS} may be", load.open)
-    } else if load.recent >= ESCALATIONS_AN_HOUR {
-        format!("{} decisions opened by this agent within an hour, {ESCALATIONS_AN_HOUR} may be", load.recent)
-    } else {
-        return Ok(as_found(verdict, QueueUse::Open));
-    };
-    Ok(refused(verdict, "attention-budget", flood, QueueUse::Flood))
+    Ok(match queue.load()?.too_much() {
+        Some(flood) => refused(verdict, ATTENTION_BUDGET, flood, QueueUse::Flood),
+        None => as_found(verdict, QueueUse::Open),
+    })
+}
+
+/// Puts a question anew, which takes as much of a person's attention as another one; it waits either way.
+fn anew<D>(verdict: Verdict, known_by: D, load: Load) -> Settled<D> {
+    match load.too_often() {
+        Some(flood) => Settled {
+            outcome: verdict.outcome,
+            clauses: vec![ATTENTION_BUDGET.to_owned()],
+            reason: flood,
+            verdict,
+            queue: QueueUse::Stands(known_by),
+        },
+        None => as_found(verdict, QueueUse::Anew(known_by)),
+    }
 }
 
 fn as_found<D>(verdict: Verdict, queue: QueueUse<D>) -> Settled<D> {
@@ -381,73 +417,6 @@ pub fn approve(asked: &Asked, verdict: &Verdict, person: Given, now: Timestamp) 
         0 => Yes::Completes,
         more => Yes::Counts { more },
     }
-}
-
-/// Whose word a report is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Word {
-    /// The agent's that made the effect happen.
-    Agent,
-    /// An enforcement point's.
-    EnforcementPoint,
-    /// Nobody's: the time to report is over.
-    Nobody,
-    /// A person's, of an effect nobody knows the end of.
-    Person,
-}
-
-/// What was said of an effect last, and whose word it was.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Said {
-    /// Whose.
-    pub word: Word,
-    /// What.
-    pub status: EffectStatus,
-}
-
-/// Where an effect goes when `said` is reported of it, on which `last` was said before; `None` where the report comes
-/// too late or contradicts what stands.
-///
-/// What cannot be taken back (`attested`) is not released by an agent's own word: its `failed` is unknown. Unknown
-/// is ended by a person or an enforcement point alone. An ending is final, but that an enforcement point may contradict
-/// the agent's: nobody knows then, and a person alone ends it, whatever the point says next.
-pub fn report(
-    at: EffectStatus,
-    said: EffectStatus,
-    attested: bool,
-    word: Word,
-    last: Option<Said>,
-) -> Option<EffectStatus> {
-    use EffectStatus::{Claimed, Done, Failed, Unknown};
-    let disputed = at == Unknown
-        && last
-            .is_some_and(|last| last.word == Word::EnforcementPoint && matches!(last.status, Done | Failed));
-    match (at, word, said) {
-        (Claimed, Word::Agent, Failed) if attested => Some(Unknown),
-        (Unknown, Word::EnforcementPoint, _) if disputed => None,
-        (Done, Word::EnforcementPoint, Failed) | (Failed, Word::EnforcementPoint, Done)
-            if last.is_some_and(|last| last.word == Word::Agent) =>
-        {
-            Some(Unknown)
-        }
-        (Claimed, Word::Agent | Word::EnforcementPoint, Done | Failed | Unknown)
-        | (Claimed, Word::Nobody, Unknown)
-        | (Unknown, Word::EnforcementPoint | Word::Person, Done | Failed) => Some(said),
-        (Claimed | Unknown | Done | Failed, _, _) => None,
-    }
-}
-
-/// Whether an ending gives back what the allow took from the books.
-pub const fn releases(ending: EffectStatus) -> bool {
-    match ending {
-        EffectStatus::Failed => true,
-        EffectStatus::Claimed | EffectStatus::Done | EffectStatus::Unknown => false,
-    }
-}
-
-/// Whether an effect that leaves an ending for another takes again what it had given back.
-pub const fn takes_again(from: EffectStatus, to: EffectStatus) -> bool {
-    releases(from) && !releases(to)
 }
 
 /// What a change of authority does to a decision that waits: a narrowed or mixed change takes back every yes that

@@ -50,7 +50,7 @@ fn yaml(bytes: &[u8]) -> Result<Value, Malformed> {
     }
     let text = std::str::from_utf8(bytes).map_err(|_| Malformed::whole("not YAML: the text is not UTF-8"))?;
     let written: Spanned<Written> =
-        serde_saphyr::from_str_with_options(text, strict()).map_err(|error| not_yaml(&error))?;
+        serde_saphyr::from_str_with_options(text, strict()).map_err(|error| not_yaml(&error, text))?;
     resolve(written, text, "")
 }
 
@@ -75,7 +75,7 @@ fn strict() -> Options {
 }
 
 /// What is wrong in our words where the library speaks of its own settings, and in its words elsewhere.
-fn not_yaml(error: &YamlError) -> Malformed {
+fn not_yaml(error: &YamlError, text: &str) -> Malformed {
     let place = error.location().map_or(String::new(), |location| {
         format!("line {}, column {}: ", location.line(), location.column())
     });
@@ -99,10 +99,21 @@ fn not_yaml(error: &YamlError) -> Malformed {
             let said = other.to_string();
             let first = said.lines().next().unwrap_or_default();
             let plain = first.rsplit_once(" at line ").map_or(first, |(before, _)| before);
-            format!("{plain} (a text that begins with `*`, `&` or `!` needs quotes)")
+            if error.location().is_some_and(|location| holds_sign(text, location.line())) {
+                format!("{plain} (a text that begins with `*`, `&` or `!` needs quotes)")
+            } else {
+                plain.to_owned()
+            }
         }
     };
     Malformed::whole(format!("not YAML: {place}{what}"))
+}
+
+/// Whether a word of a line begins with what YAML reads as a sign of its own; lines count from 1.
+fn holds_sign(text: &str, line: u64) -> bool {
+    let line = usize::try_from(line).ok().and_then(|line| text.lines().nth(line.checked_sub(1)?));
+    let begins = |word: &str| word.starts_with(['*', '&', '!']);
+    line.is_some_and(|line| line.split(|c: char| c.is_whitespace() || "[]{},".contains(c)).any(begins))
 }
 
 /// What YAML says a node is; numbers stay where they are written.

@@ -15,6 +15,11 @@ pub struct Document {
 }
 
 impl Document {
+    /// An empty document with room for so many bytes of values.
+    pub fn with_room(bytes: usize) -> Self {
+        Self { bytes: Vec::with_capacity(bytes), members: Vec::with_capacity(16) }
+    }
+
     /// Starts a member and gives where its value goes, in canonical form.
     pub fn member(&mut self, name: &'static str, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.bytes.len();

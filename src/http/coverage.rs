@@ -3,7 +3,8 @@
 use super::request::{self, Query};
 use super::{Problem, body};
 use crate::actions::Error;
-use crate::app::coverage::{Asked, Columns, Coverage, CoverageError, coverage};
+use crate::actions::caller::Person;
+use crate::app::coverage::{Asked, Columns, Coverage, CoverageError, MOST_NAMED, coverage};
 use crate::app::{App, Caller};
 use crate::domain::{IntentPattern, Malformed};
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -27,15 +28,10 @@ pub(super) async fn compare(
 }
 
 /// What a query asks for, by somebody who sees the tenant's log.
-pub(crate) fn asked(caller: &Caller, query: &Query) -> Result<Asked, Problem> {
+fn asked(caller: &Caller, query: &Query) -> Result<Asked, Problem> {
     match caller {
-        Caller::Person(person) if person.sees_tenant() => {}
-        Caller::Person(_) | Caller::Agent(_) => {
-            return Err(Error::Forbidden(
-                "coverage is of the whole tenant: it needs the role compliance".into(),
-            )
-            .into());
-        }
+        Caller::Person(person) => require_role(person)?,
+        Caller::Agent(_) => return Err(forbidden()),
     }
     let column = |name: &str| query.text(name).filter(|text| !text.is_empty()).map(str::to_owned);
     let asked = Asked {
@@ -50,13 +46,28 @@ pub(crate) fn asked(caller: &Caller, query: &Query) -> Result<Asked, Problem> {
             time: column("time"),
             key: column("key"),
         },
+        most_named: MOST_NAMED,
     };
-    if let (Some(from), Some(until)) = (asked.from, asked.until)
-        && from >= until
-    {
-        return Err(Malformed::whole(format!("`until`: {until} is not after `from`, {from}")).into());
+    Ok(in_order(asked)?)
+}
+
+/// Lets in who sees the tenant's log.
+pub(crate) fn require_role(person: &Person) -> Result<(), Problem> {
+    if person.sees_tenant() { Ok(()) } else { Err(forbidden()) }
+}
+
+fn forbidden() -> Problem {
+    Error::Forbidden("coverage is of the whole tenant: it needs the role compliance".into()).into()
+}
+
+/// What is asked, if its time does not end before it begins.
+pub(crate) fn in_order(asked: Asked) -> Result<Asked, Malformed> {
+    match (asked.from, asked.until) {
+        (Some(from), Some(until)) if from >= until => {
+            Err(Malformed::whole(format!("`until`: {until} is not after `from`, {from}")))
+        }
+        (Some(_) | None, Some(_) | None) => Ok(asked),
     }
-    Ok(asked)
 }
 
 /// Holds a list against the ledger, away from the threads that answer, one after the other's turn.

@@ -24,12 +24,12 @@ pub(super) async fn receipt(
     }
     let shown = shown(&caller);
     let id: ReceiptId = path_id(&path, "receipt")?;
-    let _place =
+    let place =
         app.limits.explanations.take(caller.tenant(), caller.subject().chain).map_err(|full| {
             Problem::too_many(full, "as many explanations are being made for you as may be")
         })?;
-    let found = app
-        .read(move |connection| {
+    let (place, found) = app
+        .read_in(place, move |connection| {
             let Some(stored) = readable(connection, &caller, id)? else { return Ok(None) };
             let Some(tenant) = tenant::find(connection, caller.tenant())? else { return Ok(None) };
             match Again::new(&tenant).rebuild(connection, &stored) {
@@ -41,7 +41,8 @@ pub(super) async fn receipt(
         .await?;
     let (stored, case) = found.ok_or_else(|| Problem::not_found("receipt"))??;
     // Deciding takes no connection from those who read.
-    let explained = app.in_turn(move || Ok(case.explain())).await??;
+    let (_, explained) = app.in_turn_in(place, move || Ok(case.explain())).await?;
+    let explained = explained?;
     Ok(HttpResponse::Ok().json(answer(&stored, &explained, shown)?))
 }
 

@@ -95,7 +95,7 @@ async fn export(
         let format = query.parsed("format")?.unwrap_or(Format::JsonLines);
         let wanted = Wanted { format, from: query.time("from")?, until: query.time("until")? };
         let begun = begin(app, &person, subject, wanted).await?;
-        return streamed(app.clone().into_inner(), begun, 0, place);
+        return streamed(app.clone().into_inner(), begun, 0, place).await;
     };
     if let Some(name) = ["format", "from", "until"].into_iter().find(|name| query.text(name).is_some()) {
         let detail = format!("parameter `{name}`: stands fixed since the export began, leave it out");
@@ -105,7 +105,7 @@ async fn export(
     if begun.header.subject != subject {
         return Err(Problem::not_found("export"));
     }
-    streamed(app.clone().into_inner(), begun, u64::try_from(after).unwrap_or(0), place)
+    streamed(app.clone().into_inner(), begun, u64::try_from(after).unwrap_or(0), place).await
 }
 
 /// The subject, if this person may take its log: their own, with the role compliance everyone's.
@@ -163,17 +163,23 @@ fn place(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
 }
 
 /// An export as a file to keep, without the bytes that are there already.
-pub(crate) fn answer(app: Arc<App>, begun: Export, after: u64) -> Result<HttpResponse, Problem> {
+pub(crate) async fn answer(app: Arc<App>, begun: Export, after: u64) -> Result<HttpResponse, Problem> {
     let place = place(&app)?;
-    streamed(app, begun, after, place)
+    streamed(app, begun, after, place).await
 }
 
-fn streamed(
+async fn streamed(
     app: Arc<App>,
     begun: Export,
     after: u64,
     place: OwnedSemaphorePermit,
 ) -> Result<HttpResponse, Problem> {
+    // What was written to its end once, or in part, is to be the same again.
+    let is_continued = after > 0 || begun.log_index.is_some();
+    if is_continued {
+        let known = begun.clone();
+        app.read(move |connection| Ok(export::require_unerased(connection, &known))).await??;
+    }
     let format: Format = begun.format.parse().map_err(Malformed::whole)?;
     let name = match begun.header.subject {
         Subject::Tenant => begun.header.tenant.to_string(),
@@ -186,11 +192,16 @@ fn streamed(
         .content_type(format.media_type())
         .insert_header((header::CONTENT_DISPOSITION, disposition))
         .insert_header((EXPORT, begun.header.export.to_string()))
-        .streaming(stream(app, begun, after, place)))
+        .streaming(stream(app, begun, (is_continued, after), place)))
 }
 
 /// Runs the export on a thread that blocks; a failure breaks the body off, so that the copy is seen to be cut.
-fn stream(app: Arc<App>, begun: Export, after: u64, place: OwnedSemaphorePermit) -> Pieces {
+fn stream(
+    app: Arc<App>,
+    begun: Export,
+    (is_continued, after): (bool, u64),
+    place: OwnedSemaphorePermit,
+) -> Pieces {
     let (sender, receiver) = mpsc::channel(PIECES_AHEAD);
     let is_whole = Arc::new(AtomicBool::new(false));
     let (whole, runtime) = (is_whole.clone(), tokio::runtime::Handle::current());
@@ -207,7 +218,7 @@ fn stream(app: Arc<App>, begun: Export, after: u64, place: OwnedSemaphorePermit)
             }
             runtime.block_on(sender.send_timeout(Bytes::from(piece), PATIENCE)).is_ok()
         };
-        let written = export::write(&app, &begun, &runtime, &mut sink);
+        let written = export::write(&app, &begun, is_continued, &runtime, &mut sink);
         match written {
             Ok(_) if skipped == 0 => whole.store(true, Ordering::Release),
             Ok(_) => {
@@ -246,6 +257,7 @@ impl From<ExportError> for Problem {
             ExportError::Unrecorded(why) => why.into(),
             ExportError::Refused(error) => error.into(),
             ExportError::Unwritten(detail) => Malformed::whole(detail).into(),
+            ExportError::Erased => Self::conflict(error.to_string()),
             ExportError::Gone => Self::not_found("export"),
         }
     }

@@ -6,7 +6,7 @@ use crate::actions::Error;
 use crate::actions::answer::Answer;
 use crate::actions::caller::{PointCaller, Presented};
 use crate::actions::evaluate::{Call, evaluate as decide};
-use crate::actions::request::Derived;
+use crate::actions::request::{Derived, Private};
 use crate::app::{App, CallerError};
 use crate::crypto::secret::SecretKind;
 use crate::crypto::token::{Bearer, Claims};
@@ -46,12 +46,12 @@ pub(super) async fn evaluate(
     let call = Call {
         presented: asked.presented,
         enforcement_point: asked.point.as_ref().map(|point| point.id),
+        private: Private::of(&described),
         described,
         derived,
         catalogue: catalogue.clone(),
         key: asked.key,
         links: app.links.clone(),
-        mail: app.mail.clone(),
     };
     let uses_decision = call.described.decision.is_some();
     let answered = app.committer.gate(tenant.clone(), move |books| decide(books, &call)).await?;

@@ -1,6 +1,6 @@
 //! The public log of a tenant: signed heads, tiles and proofs, hashes all of it (C2SP tlog-tiles, tlog-checkpoint).
 
-use super::request::{Query, path_id};
+use super::request::{self, Query, path_id};
 use super::{Problem, body};
 use crate::actions::Error;
 use crate::app::App;
@@ -134,6 +134,13 @@ pub(super) async fn cosign(
     if kind.trim() != "text/plain" {
         return Err(Problem::media_type(&kind, "text/plain"));
     }
+    let too_many =
+        |limit| Problem::too_many(limit, "as many cosignatures were handed in as may be in a minute");
+    app.limits.cosigning(request::address(&request)).map_err(too_many)?;
+    let slug = tenant.clone();
+    let known = look(&app, move |connection| storage::tenant::find(connection, &slug)).await?;
+    known.ok_or_else(|| Problem::not_found("log"))?;
+    app.limits.cosigned(&tenant).map_err(too_many)?;
     let bytes = body::bytes_up_to(&request, &mut payload, LARGEST_NOTE).await?;
     let text = String::from_utf8(bytes.to_vec())
         .map_err(|_| Problem::unreadable(Malformed::whole("a checkpoint is text in UTF-8")))?;

@@ -31,6 +31,7 @@ pub use server::serve;
 
 pub(crate) use body::bytes_up_to;
 pub(crate) use calls::{narrow_to, page_of, receipt_line};
+pub(crate) use coverage::{LARGEST_LIST, compared, in_order, require_role};
 pub(crate) use decision_shown::opened;
 pub(crate) use decisions::{give_approval, give_decline, give_resolution};
 pub(crate) use exports::{

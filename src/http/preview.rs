@@ -56,11 +56,13 @@ pub(crate) async fn rehearse(
     proposal: Proposal,
     since: Option<Timestamp>,
 ) -> Result<Preview, Problem> {
-    let _place = app.limits.previews.take(&person.tenant, Chain::Principal(person.id)).map_err(|full| {
+    let place = app.limits.previews.take(&person.tenant, Chain::Principal(person.id)).map_err(|full| {
         Problem::too_many(full, "a preview of yours runs, or as many of your tenant as may")
     })?;
     let since = since.unwrap_or_else(|| clock::now().minus(USUAL_WINDOW));
-    app.preview(person.tenant.clone(), proposal, since).await?.ok_or_else(|| Problem::not_found("tenant"))
+    app.preview(place, person.tenant.clone(), proposal, since)
+        .await?
+        .ok_or_else(|| Problem::not_found("tenant"))
 }
 
 /// What is put to which calls.

@@ -128,10 +128,12 @@ routes! {
 
 /// Registers every route, and the benchmark's where it was asked for.
 pub(super) fn configure(config: &mut web::ServiceConfig, bench_bare: bool) {
-    register(config);
+    // Routes are tried in their order: the one that is called most comes before those whose paths are patterns.
     if bench_bare {
         config.route("/v1/bench/bare", web::post().to(gate::bare));
     }
+    config.route("/v1/gate/evaluate", web::post().to(gate::evaluate));
+    register(config);
 }
 
 /// Whatever no route answers: 405 where another method would do, otherwise 404.

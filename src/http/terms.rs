@@ -265,7 +265,7 @@ pub(super) async fn put_entry(
     let seen = optional_if_match(&request)?;
     let intent: Intent = path.parse().map_err(|detail: String| Malformed::whole(detail))?;
     let entry = CatalogueEntry::read(&body::document(&request, &mut payload).await?)?;
-    entry.check_places()?;
+    entry.check_meant()?;
     let tenant = operator.person().tenant.clone();
     let act = move |books: &mut Books<'_>| act_catalogue::put(books, &operator, &intent, &entry, seen);
     let sealed = app.committer.act(tenant, act).await??;

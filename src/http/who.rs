@@ -24,9 +24,9 @@ pub(super) async fn ask(
 
 /// Looks for what is asked about, for the wire and for the page; a problem where nothing is found.
 pub(crate) async fn asked(app: &App, caller: Caller, sought: Sought) -> Result<Answer, Problem> {
-    let _place = place(app, &caller)?;
+    let place = place(app, &caller)?;
     let forms = sought.forms();
-    who::ask(app, caller, sought).await?.map_err(|not_searched| {
+    who::ask(app, place, caller, sought).await?.map_err(|not_searched| {
         let unsure = match not_searched {
             0 => String::new(),
             many => {
@@ -101,9 +101,9 @@ pub(super) async fn file(
 
 /// The file that [`file()`] answers, for the wire and for the page.
 pub(crate) async fn hand_over(app: &App, caller: Caller, id: &str) -> Result<HttpResponse, Problem> {
-    let _place = place(app, &caller)?;
+    let place = place(app, &caller)?;
     let id: ReceiptId = path_id(id, "receipt")?;
-    let lines = who::file(app, caller, id).await?.ok_or_else(|| Problem::not_found("receipt"))?;
+    let lines = who::file(app, place, caller, id).await?.ok_or_else(|| Problem::not_found("receipt"))?;
     Ok(HttpResponse::Ok()
         .content_type("application/jsonl")
         .insert_header((header::CONTENT_DISPOSITION, format!("attachment; filename=\"who-{id}.jsonl\"")))

@@ -54,7 +54,7 @@ pub struct Access {
     pub detail: Option<String>,
 }
 
-type Row = (
+pub(super) type Row = (
     String,
     String,
     i64,
@@ -68,7 +68,7 @@ type Row = (
     Option<String>,
 );
 
-fn read_row(row: Row) -> Result<Access, StoreError> {
+pub(super) fn read_row(row: Row) -> Result<Access, StoreError> {
     let (_, id, at, chain, principal, agent, credential, method, route, status, detail) = row;
     Ok(Access {
         id: read::text("accesses.id", &id)?,
@@ -180,8 +180,8 @@ pub struct Minute {
     pub listed: u64,
     /// How many of each kind, as JSON.
     pub counts: String,
-    /// Whether its leaf is written: then nothing is added to it.
-    pub is_closed: bool,
+    /// The place of its leaf, once that is written: then nothing is added to it.
+    pub log_index: Option<u64>,
 }
 
 type MinuteRow =
@@ -200,7 +200,7 @@ fn read_minute(row: MinuteRow) -> Result<Minute, StoreError> {
         count: read::count("access_minutes.count", count)?,
         listed: read::count("access_minutes.listed", listed)?,
         counts,
-        is_closed: log_index.is_some(),
+        log_index: read::optional_count("access_minutes.log_index", log_index)?,
     })
 }
 

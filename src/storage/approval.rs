@@ -90,6 +90,20 @@ pub fn of_decisions(
     Ok(noted)
 }
 
+/// Every yes a decision has as it was noted: whose, with which roles, and when.
+pub fn noted(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    decision: DecisionId,
+) -> Result<Vec<(String, String, Timestamp)>, StoreError> {
+    let rows = decision_approvals::table
+        .filter(decision_approvals::tenant.eq(tenant.as_str()))
+        .filter(decision_approvals::decision.eq(decision.to_string()))
+        .select((decision_approvals::principal, decision_approvals::roles, decision_approvals::at))
+        .load::<(String, String, i64)>(connection)?;
+    Ok(rows.into_iter().map(|(by, roles, at)| (by, roles, read::time(at))).collect())
+}
+
 fn read_roles(place: &'static str, text: &str) -> Result<Roles, StoreError> {
     Roles::from_space_separated(text).map_err(|detail| StoreError::Corrupt { place, detail })
 }

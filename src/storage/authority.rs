@@ -1,8 +1,8 @@
 //! What decides, by name: every row that gives somebody authority, so that each can be asked for its receipt.
 
 use super::schema::{
-    agents, catalogue, credentials, decision_approvals, decisions, enforcement_points, known_counterparties,
-    mandates, policies, principals,
+    agents, catalogue, credentials, decision_approvals, decisions, enforcement_points, keys,
+    known_counterparties, mandates, policies, principals, retention,
 };
 use super::{AnyConnection, StoreError};
 use crate::domain::{DecisionStatus, TenantSlug};
@@ -18,6 +18,8 @@ pub enum Authority {
     Policy(i64),
     /// A version of the catalogue.
     Catalogue(i64),
+    /// A version of the rules of retention.
+    Retention(i64),
     /// A person.
     Principal(String),
     /// An agent.
@@ -26,6 +28,10 @@ pub enum Authority {
     Credential(String),
     /// An enforcement point.
     EnforcementPoint(String),
+    /// A key of the tenant.
+    Key(String),
+    /// That an agent is retired, a key too, or a credential or enforcement point revoked: by its id.
+    Ended(String),
     /// A decision that was approved.
     Approved(String),
     /// One person's yes to a decision: the decision, the person.
@@ -40,10 +46,13 @@ impl fmt::Display for Authority {
             Self::Mandate(principal, version) => write!(f, "version {version} of the mandate of {principal}"),
             Self::Policy(version) => write!(f, "version {version} of the policy"),
             Self::Catalogue(version) => write!(f, "version {version} of the catalogue"),
+            Self::Retention(version) => write!(f, "version {version} of the rules of retention"),
             Self::Principal(id) => write!(f, "person {id}"),
             Self::Agent(id) => write!(f, "agent {id}"),
             Self::Credential(id) => write!(f, "credential {id}"),
             Self::EnforcementPoint(id) => write!(f, "enforcement point {id}"),
+            Self::Key(id) => write!(f, "key {id}"),
+            Self::Ended(id) => write!(f, "the end of {id}"),
             Self::Approved(id) => write!(f, "the approval of decision {id}"),
             Self::Yes(decision, principal) => write!(f, "the yes of {principal} to decision {decision}"),
             Self::Known(principal, decision) => {
@@ -62,6 +71,15 @@ pub fn all(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<Vec<Au
         .select((mandates::principal, mandates::version))
         .load(connection)?;
     all.extend(versions.into_iter().map(|(principal, version)| Authority::Mandate(principal, version)));
+    macro_rules! ended {
+        ($table:ident, $ended:ident) => {
+            let ended: Vec<String> = $table::table
+                .filter($table::tenant.eq(tenant).and($table::$ended.is_not_null()))
+                .select($table::id)
+                .load(connection)?;
+            all.extend(ended.into_iter().map(Authority::Ended));
+        };
+    }
     macro_rules! keys {
         ($table:ident, $key:ident, $sort:ident) => {
             let keys =
@@ -75,6 +93,12 @@ pub fn all(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<Vec<Au
     keys!(agents, id, Agent);
     keys!(credentials, id, Credential);
     keys!(enforcement_points, id, EnforcementPoint);
+    keys!(retention, version, Retention);
+    keys!(keys, id, Key);
+    ended!(agents, retired_at);
+    ended!(credentials, revoked_at);
+    ended!(enforcement_points, revoked_at);
+    ended!(keys, retired_at);
     let good = [DecisionStatus::Approved.as_str(), DecisionStatus::Used.as_str()];
     let approved: Vec<String> = decisions::table
         .filter(decisions::tenant.eq(tenant))

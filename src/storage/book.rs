@@ -32,7 +32,7 @@ pub fn used(
     if let Some(since) = since {
         released = released.filter(books::at.ge(since.unix_milliseconds()));
     }
-    let released: i64 = released.first(connection)?;
+    let released: i64 = released.get_result(connection)?;
     let used = total.saturating_sub(before).saturating_sub(released);
     read::count("books.total", used)
 }
@@ -47,13 +47,16 @@ fn total_before(
     let mut rows = books::table
         .filter(books::tenant.eq(tenant.as_str()).and(books::book.eq(book)))
         .order((books::at.desc(), books::log_index.desc()))
-        .limit(1)
         .select(books::total)
         .into_boxed();
     if let Some(before) = before {
         rows = rows.filter(books::at.lt(before.unix_milliseconds()));
     }
-    Ok(rows.first(connection).optional()?)
+    // SQLite reads no further than the first row, and plans a statement again each time that its limit is bound.
+    if let AnyConnection::Postgres(_) = connection {
+        rows = rows.limit(1);
+    }
+    Ok(rows.get_result(connection).optional()?)
 }
 
 /// Takes from a book for one call.

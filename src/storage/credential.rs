@@ -132,6 +132,30 @@ pub fn find(
         .transpose()
 }
 
+/// What a credential was derived from, nearest first. Each stands nearer to the root than the one before it: whatever
+/// the rows say, this ends.
+pub fn ancestors(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    credential: &Credential,
+) -> Result<Vec<Credential>, StoreError> {
+    let corrupt = |detail: String| StoreError::Corrupt { place: "credentials.parent", detail };
+    let mut ancestors: Vec<Credential> = Vec::new();
+    while let Some((id, below)) = {
+        let last = ancestors.last().unwrap_or(credential);
+        last.parent.map(|parent| (parent, last.depth))
+    } {
+        let found = find(connection, tenant, id)?;
+        let ancestor = found.ok_or_else(|| corrupt(format!("the ancestor `{id}` is missing")))?;
+        if ancestor.depth >= below {
+            let depth = ancestor.depth;
+            return Err(corrupt(format!("the ancestor `{id}` stands at depth {depth}, below it {below}")));
+        }
+        ancestors.push(ancestor);
+    }
+    Ok(ancestors)
+}
+
 /// The credential of that id in whichever tenant has it: ids are unique, and its secret proves the caller.
 pub fn find_anywhere(
     connection: &mut AnyConnection,

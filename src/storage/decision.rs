@@ -390,7 +390,8 @@ pub fn put_anew(
     Ok(())
 }
 
-/// How many of an agent's decisions are open, and how many were opened since an instant.
+/// How many of an agent's decisions are open, and how many were opened since an instant: what it asked for, and how
+/// effects of its ended.
 pub fn count_of_agent(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
@@ -400,19 +401,11 @@ pub fn count_of_agent(
     let of_agent = || {
         decisions::table
             .filter(decisions::tenant.eq(tenant.as_str()).and(decisions::agent.eq(agent.to_string())))
+            .filter(decisions::kind.ne(DecisionKind::Attention.as_str()))
     };
-    let open: i64 = of_agent()
-        .filter(
-            decisions::status
-                .eq(DecisionStatus::Open.as_str())
-                .and(decisions::kind.eq(DecisionKind::Action.as_str())),
-        )
-        .count()
-        .get_result(connection)?;
+    let is_open = decisions::status.eq(DecisionStatus::Open.as_str());
+    let open: i64 = of_agent().filter(is_open).count().get_result(connection)?;
     let first = DecisionId::new(since, [0; 10]).to_string();
-    let recent: i64 = of_agent()
-        .filter(decisions::id.ge(first).and(decisions::kind.eq(DecisionKind::Action.as_str())))
-        .count()
-        .get_result(connection)?;
+    let recent: i64 = of_agent().filter(decisions::id.ge(first)).count().get_result(connection)?;
     Ok((read::count("decisions", open)?, read::count("decisions", recent)?))
 }

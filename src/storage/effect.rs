@@ -115,7 +115,7 @@ pub fn find(
     effects::table
         .find((tenant.as_str(), id.to_string()))
         .select(COLUMNS)
-        .first::<Row>(connection)
+        .get_result::<Row>(connection)
         .optional()?
         .map(read_row)
         .transpose()
@@ -142,6 +142,48 @@ pub fn turn(
     ))
     .execute(connection)?;
     Ok(changed == 1)
+}
+
+/// Says when it is looked at again whether there is room to ask how an effect ended that nobody knows the end of.
+pub fn ask_at(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    id: EffectId,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    diesel::update(effects::table.find((tenant.as_str(), id.to_string())))
+        .set(effects::due_at.eq(Some(at.unix_milliseconds())))
+        .execute(connection)?;
+    Ok(())
+}
+
+/// Takes an unknown effect whose question is due; `false` if none is, or it was taken.
+pub fn take_due(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    id: EffectId,
+    now: Timestamp,
+) -> Result<bool, StoreError> {
+    let place = effects::table
+        .find((tenant.as_str(), id.to_string()))
+        .filter(effects::status.eq(EffectStatus::Unknown.as_str()))
+        .filter(effects::due_at.le(now.unix_milliseconds()));
+    Ok(diesel::update(place).set(effects::due_at.eq(None::<i64>)).execute(connection)? == 1)
+}
+
+/// Puts off all questions of an agent that are due.
+pub fn put_off(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    agent: AgentId,
+    (now, until): (Timestamp, Timestamp),
+) -> Result<(), StoreError> {
+    let due = effects::table
+        .filter(effects::tenant.eq(tenant.as_str()).and(effects::agent.eq(agent.to_string())))
+        .filter(effects::status.eq(EffectStatus::Unknown.as_str()))
+        .filter(effects::due_at.le(now.unix_milliseconds()));
+    diesel::update(due).set(effects::due_at.eq(Some(until.unix_milliseconds()))).execute(connection)?;
+    Ok(())
 }
 
 /// Notes that an enforcement point reported on an effect.
@@ -179,7 +221,8 @@ pub fn withdraw(
     .execute(connection)?)
 }
 
-/// Effects nobody reported on in time, with their tenants, oldest first.
+/// Effects nobody reported on in time, and those it is to be looked at whether they are asked about, with their
+/// tenants, oldest first.
 pub fn due(
     connection: &mut AnyConnection,
     now: Timestamp,

@@ -82,6 +82,20 @@ pub fn find(
         .transpose()
 }
 
+/// When one was begun.
+pub fn begun_at(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    id: ExportId,
+) -> Result<Option<Timestamp>, StoreError> {
+    let at: Option<i64> = exports::table
+        .find((tenant.as_str(), id.to_string()))
+        .select(exports::begun_at)
+        .first(connection)
+        .optional()?;
+    Ok(read::optional_time(at))
+}
+
 /// Exports whose id sorts below `before`, newest first: one person's, or all of the tenant.
 pub fn page(
     connection: &mut AnyConnection,

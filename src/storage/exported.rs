@@ -3,6 +3,7 @@
 use super::receipt::{COLUMNS, Row, StoredReceipt, read_row};
 use super::{AnyConnection, StoreError, read, schema::receipts};
 use crate::domain::{AgentId, Chain, CredentialId, PrincipalId, TenantSlug, Timestamp};
+use crate::evidence::receipt::Kind;
 use diesel::prelude::*;
 
 /// Whose receipts.
@@ -70,6 +71,43 @@ pub fn page(
         Whose::Everyone => query.order(receipts::log_index),
     };
     query.load::<Row>(connection)?.into_iter().map(read_row).collect()
+}
+
+/// Whether content of receipts at places `first..end` of the log was erased by one that came at place `since` or later.
+pub fn is_erased_since(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    whose: Whose,
+    (first, end): (u64, u64),
+    since: u64,
+) -> Result<bool, StoreError> {
+    // Mostly nothing was erased: then what the export holds is not looked through.
+    let since = read::stored_count(since);
+    let erasing = receipts::table
+        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::log_index.ge(since)))
+        .filter(receipts::kind.eq(Kind::ContentErase.as_str()))
+        .select(receipts::log_index)
+        .first::<i64>(connection)
+        .optional()?;
+    if erasing.is_none() {
+        return Ok(false);
+    }
+    let mut query = receipts::table
+        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::erased_by.ge(since)))
+        .filter(receipts::log_index.ge(read::stored_count(first)))
+        .filter(receipts::log_index.lt(read::stored_count(end)))
+        .limit(1)
+        .select(receipts::log_index)
+        .into_boxed();
+    query = match whose {
+        Whose::Credential(id) => query.filter(receipts::chain.eq(Chain::Credential(id).to_string())),
+        Whose::Agent(id, principal) => query
+            .filter(receipts::principal.eq(principal.to_string()))
+            .filter(receipts::agent.eq(id.to_string())),
+        Whose::Principal(id) => query.filter(receipts::principal.eq(id.to_string())),
+        Whose::Everyone => query,
+    };
+    Ok(query.first::<i64>(connection).optional()?.is_some())
 }
 
 /// The first place among the first `size` of the log whose receipt is not older than an instant, or `size`: times never

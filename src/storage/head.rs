@@ -48,7 +48,8 @@ pub fn insert(connection: &mut AnyConnection, tenant: &TenantSlug, head: &Head) 
 
 /// The head as last committed.
 pub fn find(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<Option<Head>, StoreError> {
-    heads::table.find(tenant.as_str()).first::<Row>(connection).optional()?.map(read_row).transpose()
+    // Without a limit: SQLite plans a statement again each time that its limit is bound.
+    heads::table.find(tenant.as_str()).get_result::<Row>(connection).optional()?.map(read_row).transpose()
 }
 
 /// The head, locked until the transaction ends. SQLite has one writer at a time and needs no lock of a row.

@@ -19,7 +19,24 @@ pub struct Answered {
     pub expires_at: Timestamp,
 }
 
-type Row = (Vec<u8>, i64, Option<String>, i64, i64);
+pub(super) type Row = (Vec<u8>, i64, Option<String>, i64, i64);
+
+type Columns = (keys::request_hash, keys::log_index, keys::effect, keys::answered_at, keys::expires_at);
+
+pub(super) const COLUMNS: Columns =
+    (keys::request_hash, keys::log_index, keys::effect, keys::answered_at, keys::expires_at);
+
+pub(super) fn read_row(
+    (request_hash, log_index, effect, answered_at, expires_at): Row,
+) -> Result<Answered, StoreError> {
+    Ok(Answered {
+        request_hash: read::hash("idempotency_keys.request_hash", &request_hash)?,
+        log_index: read::count("idempotency_keys.log_index", log_index)?,
+        effect: read::optional_text("idempotency_keys.effect", effect.as_deref())?,
+        answered_at: read::time(answered_at),
+        expires_at: read::time(expires_at),
+    })
+}
 
 /// The answer a key had.
 pub fn find(
@@ -28,21 +45,13 @@ pub fn find(
     credential: CredentialId,
     key: &str,
 ) -> Result<Option<Answered>, StoreError> {
-    let row = keys::table
+    keys::table
         .find((tenant.as_str(), credential.to_string(), key))
-        .select((keys::request_hash, keys::log_index, keys::effect, keys::answered_at, keys::expires_at))
-        .first::<Row>(connection)
-        .optional()?;
-    row.map(|(request_hash, log_index, effect, answered_at, expires_at)| {
-        Ok(Answered {
-            request_hash: read::hash("idempotency_keys.request_hash", &request_hash)?,
-            log_index: read::count("idempotency_keys.log_index", log_index)?,
-            effect: read::optional_text("idempotency_keys.effect", effect.as_deref())?,
-            answered_at: read::time(answered_at),
-            expires_at: read::time(expires_at),
-        })
-    })
-    .transpose()
+        .select(COLUMNS)
+        .get_result::<Row>(connection)
+        .optional()?
+        .map(read_row)
+        .transpose()
 }
 
 /// Keeps a key's answer, in place of an earlier one if there is one.

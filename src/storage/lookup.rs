@@ -3,6 +3,7 @@
 use super::{AnyConnection, StoreError, read, schema::lookups};
 use crate::domain::{Hash, TenantSlug};
 use diesel::prelude::*;
+use std::collections::BTreeSet;
 
 /// How many receipts one run holds.
 pub const RUN: u64 = 1024;
@@ -100,6 +101,42 @@ pub fn find(
         last = Some(run).filter(|run| *run > 0);
     }
     Ok((places, last))
+}
+
+/// Everything that stands in a run; `None` where it is not written.
+///
+/// # Errors
+/// A part of it is not there, or not as runs are written.
+pub fn stands(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    run: u64,
+) -> Result<Option<BTreeSet<(Key, u16)>>, StoreError> {
+    let rows: Vec<(i64, Vec<u8>)> = lookups::table
+        .filter(lookups::tenant.eq(tenant.as_str()))
+        .filter(lookups::part.between(0, i64::from(PARTS) - 1))
+        .filter(lookups::run.eq(read::stored_count(run)))
+        .order(lookups::part)
+        .select((lookups::part, lookups::entries))
+        .load(connection)?;
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let corrupt = |detail: String| StoreError::Corrupt { place: "lookups.entries", detail };
+    if rows.len() != usize::from(PARTS) {
+        return Err(corrupt(format!("{} of {PARTS} parts are there", rows.len())));
+    }
+    let mut all = BTreeSet::new();
+    for (part, bytes) in rows {
+        let (entries, rest) = bytes.as_chunks::<ENTRY>();
+        let here = entries.iter().map(|[key @ .., high, low]| (Key(*key), u16::from_be_bytes([*high, *low])));
+        let is_of_part = here.clone().all(|(key, _)| i64::from(key.part()) == part);
+        if !rest.is_empty() || !is_of_part || !here.clone().is_sorted() {
+            return Err(corrupt(format!("part {part} is not in its order")));
+        }
+        all.extend(here);
+    }
+    Ok(Some(all))
 }
 
 /// Takes one receipt's entry out, as erasing what it was made of does.

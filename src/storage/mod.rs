@@ -26,6 +26,7 @@ mod error;
 pub mod export;
 pub mod exported;
 pub mod head;
+pub mod held;
 pub mod idempotency;
 pub mod key;
 pub mod known;

@@ -17,6 +17,31 @@ pub struct RetentionVersion {
     pub author: PrincipalId,
 }
 
+type Row = (String, i64, String, i64, String);
+
+fn read_row((_, version, document, live_since, author): Row) -> Result<RetentionVersion, StoreError> {
+    Ok(RetentionVersion {
+        version: read::count("retention.version", version)?,
+        document,
+        live_since: read::time(live_since),
+        author: read::text("retention.author", &author)?,
+    })
+}
+
+/// One version.
+pub fn find(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    version: u64,
+) -> Result<Option<RetentionVersion>, StoreError> {
+    retention::table
+        .find((tenant.as_str(), read::stored_count(version)))
+        .first::<Row>(connection)
+        .optional()?
+        .map(read_row)
+        .transpose()
+}
+
 /// The live version.
 pub fn live(
     connection: &mut AnyConnection,
@@ -25,16 +50,9 @@ pub fn live(
     retention::table
         .filter(retention::tenant.eq(tenant.as_str()))
         .order(retention::version.desc())
-        .first::<(String, i64, String, i64, String)>(connection)
+        .first::<Row>(connection)
         .optional()?
-        .map(|(_, version, document, live_since, author)| {
-            Ok(RetentionVersion {
-                version: read::count("retention.version", version)?,
-                document,
-                live_since: read::time(live_since),
-                author: read::text("retention.author", &author)?,
-            })
-        })
+        .map(read_row)
         .transpose()
 }
 

@@ -2,9 +2,10 @@
 
 use super::schema::{cosignatures, witnessed_checkpoints as checkpoints};
 use super::{AnyConnection, StoreError, read};
-use crate::domain::TenantSlug;
+use crate::domain::{TenantSlug, Timestamp};
 use crate::evidence::note::{Cosignature, VerifierKey};
 use diesel::prelude::*;
+use std::collections::BTreeMap;
 
 /// How many cosigned checkpoints of a tenant are kept; the newest shows all that older ones did.
 const MOST_KEPT: i64 = 1000;
@@ -26,7 +27,8 @@ fn name_of(witness: &VerifierKey) -> String {
 }
 
 /// Keeps what witnesses signed of a checkpoint of `size` leaves, in place of what the same witnesses signed of it
-/// before. What was signed of another checkpoint of that size goes: a log restored from a copy signs that size anew.
+/// before by their own clocks: what is handed in again once there is newer leaves that as it is. What was signed of
+/// another checkpoint of that size goes: a log restored from a copy signs that size anew.
 pub fn keep(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
@@ -49,13 +51,19 @@ pub fn keep(
     }
     for cosignature in signed {
         let witness = name_of(&cosignature.witness);
-        diesel::delete(cosignatures::table.find((tenant.as_str(), stored, &witness))).execute(connection)?;
+        let at = cosignature.at.unix_milliseconds();
+        let place = cosignatures::table.find((tenant.as_str(), stored, &witness));
+        diesel::delete(place.filter(cosignatures::at.lt(at))).execute(connection)?;
+        let kept: i64 = place.count().get_result(connection)?;
+        if kept > 0 {
+            continue;
+        }
         diesel::insert_into(cosignatures::table)
             .values((
                 cosignatures::tenant.eq(tenant.as_str()),
                 cosignatures::size.eq(stored),
                 cosignatures::witness.eq(&witness),
-                cosignatures::at.eq(cosignature.at.unix_milliseconds()),
+                cosignatures::at.eq(at),
                 cosignatures::line.eq(&cosignature.line),
             ))
             .execute(connection)?;
@@ -129,6 +137,38 @@ fn with_lines(
         .load::<String>(connection)?;
     let lines = lines.into_iter().map(|line| line + "\n").collect();
     Ok(Witnessed { size: read::count("witnessed_checkpoints.size", size)?, checkpoint, lines })
+}
+
+/// A checkpoint as it is kept, with what is kept of its signatures.
+#[derive(Debug, Clone, Default)]
+pub struct Kept {
+    /// Of how many leaves it is said to be.
+    pub size: i64,
+    /// The signed note; none where there are signatures alone.
+    pub checkpoint: Option<String>,
+    /// Which witness signed when, and its line.
+    pub signed: Vec<(String, Timestamp, String)>,
+}
+
+/// Everything that is kept, as far as it can be read; no more than `MOST_KEPT` are.
+pub fn kept(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<Vec<Kept>, StoreError> {
+    let notes: Vec<(i64, String)> = checkpoints::table
+        .filter(checkpoints::tenant.eq(tenant.as_str()))
+        .select((checkpoints::size, checkpoints::checkpoint))
+        .load(connection)?;
+    let lines: Vec<(i64, String, i64, String)> = cosignatures::table
+        .filter(cosignatures::tenant.eq(tenant.as_str()))
+        .select((cosignatures::size, cosignatures::witness, cosignatures::at, cosignatures::line))
+        .load(connection)?;
+    let mut kept: BTreeMap<i64, Kept> = BTreeMap::new();
+    for (size, note) in notes {
+        kept.insert(size, Kept { size, checkpoint: Some(note), signed: Vec::new() });
+    }
+    for (size, witness, at, line) in lines {
+        let of_size = kept.entry(size).or_insert_with(|| Kept { size, ..Kept::default() });
+        of_size.signed.push((witness, read::time(at), line));
+    }
+    Ok(kept.into_values().collect())
 }
 
 /// Up to where a witness has signed the log, as far as is known here: 0 where it never did.

@@ -1,13 +1,28 @@
 //! What a form sent, field by field; a name may come several times, as ticked boxes do.
 
-/// The fields of one form, in the order they were sent (`application/x-www-form-urlencoded`).
+/// The fields of one form, in the order they were sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fields(Vec<(String, String)>);
+pub struct Fields {
+    fields: Vec<(String, String)>,
+    /// Files, by the name of their field; they need not be text.
+    files: Vec<(String, Vec<u8>)>,
+}
 
 impl Fields {
     /// The fields as they were decoded.
     pub const fn new(fields: Vec<(String, String)>) -> Self {
-        Self(fields)
+        Self { fields, files: Vec::new() }
+    }
+
+    /// The same with files.
+    pub const fn with_files(fields: Vec<(String, String)>, files: Vec<(String, Vec<u8>)>) -> Self {
+        Self { fields, files }
+    }
+
+    /// The first file that was chosen in a field; one that holds nothing was not.
+    pub fn file(&self, name: &str) -> Option<&[u8]> {
+        let mut files = self.files.iter().filter(|(field, bytes)| field == name && !bytes.is_empty());
+        files.next().map(|(_, bytes)| bytes.as_slice())
     }
 
     /// A field that must be there once.
@@ -36,7 +51,7 @@ impl Fields {
 
     /// Every value of a name.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.0.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str())
+        self.fields.iter().filter(move |(field, _)| field == name).map(|(_, value)| value.as_str())
     }
 }
 

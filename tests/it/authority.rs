@@ -39,6 +39,8 @@ fn what_decides_is_held_against_the_receipts_that_put_it_there(db: Db) {
     let live = "revoked_at IS NULL";
     let ours = format!("id = '{}'", agent.credential);
     let theirs = format!("id = '{}'", gone.credential);
+    let revoked_at = format!("SELECT revoked_at FROM credentials WHERE {theirs}");
+    let revoked_at = server.database().connect().number(&revoked_at);
     let set = |table: &str, change: &str, of: &str| format!("UPDATE {table} SET {change} WHERE {of}");
     let copy = "INSERT INTO mandates SELECT tenant, principal, version + 1, id || 'x', document, change, \
                 live_since, author FROM mandates WHERE version = 2";
@@ -70,7 +72,7 @@ fn what_decides_is_held_against_the_receipts_that_put_it_there(db: Db) {
         ),
         (
             set("credentials", "revoked_at = NULL", &theirs),
-            set("credentials", "revoked_at = 1", &theirs),
+            set("credentials", &format!("revoked_at = {revoked_at}"), &theirs),
             "was revoked",
         ),
         (

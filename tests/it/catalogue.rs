@@ -14,6 +14,7 @@ both!(
     only_an_operator_writes_the_catalogue_and_faults_are_named,
     an_agents_own_word_does_not_release_what_must_be_attested,
     a_schema_that_leads_back_into_itself_is_refused,
+    a_misspelt_keyword_of_a_schema_is_refused_and_one_put_before_keeps_working,
 );
 
 fn transfer() -> Value {
@@ -199,4 +200,34 @@ fn a_schema_that_leads_back_into_itself_is_refused(db: Db) {
         "properties": {"x": {"$ref": "#/$defs/node"}}, "$defs": {"node": {"anyOf": [node, node, node]}}}});
     let refused = server.operator().put("/v1/catalogue/deep.action", &[], &entry).expect_problem(422);
     assert!(refused.to_string().contains("leads back into itself"), "{refused}");
+}
+
+fn a_misspelt_keyword_of_a_schema_is_refused_and_one_put_before_keeps_working(db: Db) {
+    let mut server = Server::start(db);
+    let booking = |bound: &str| {
+        json!({"title": "Book", "effect": false, "arguments": {"type": "object", "properties": {
+            "nights": {"type": "integer", bound: 5, "x-source": "hotel"}}}})
+    };
+    let path = "/v1/catalogue/stay.book";
+    let refused = server.operator().put(path, &[], &booking("maxmum")).expect_problem(422);
+    assert_eq!(
+        refused["errors"],
+        json!([{"pointer": "/arguments/properties/nights/maxmum",
+            "detail": "unknown keyword `maxmum`, the nearest one is `maximum`"}]),
+        "{refused}"
+    );
+    server.operator().put(path, &[], &booking("maximum")).expect(200);
+    let terms = json!({"scopes": ["action:request"], "clauses": [{"id": "M-1", "intent": "stay.book", "effect": "allow"}]});
+    let member = server.member_with("m@example.test", &terms);
+    let agent = Agent::of_kind(&member, "runner", "acting", &["action:request"]);
+    let six = json!({"intent": "stay.book", "arguments": {"nights": 6}});
+    agent.evaluate(&six).expect_problem(422);
+    // As it was put before that was looked at.
+    server.kill();
+    let sql = "UPDATE catalogue SET document = REPLACE(document, '\"maximum\"', '\"maxmum\"')";
+    server.database().connect().execute(sql);
+    server.serve();
+    agent.at(&server.base()).evaluate(&six).expect_outcome("allow");
+    let shown = server.operator().get(path).expect(200);
+    assert_eq!(shown["entry"]["arguments"]["properties"]["nights"]["maxmum"], 5, "{shown}");
 }

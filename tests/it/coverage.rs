@@ -13,7 +13,7 @@ both!(
     coverage_is_for_those_who_see_the_tenants_log,
 );
 
-fn set_up(db: Db) -> (Server, Agent) {
+pub(crate) fn set_up(db: Db) -> (Server, Agent) {
     let server = Server::start(db);
     let entry = json!({
         "title": "charge", "effect": true, "amount": "/amount", "currency": "/currency",
@@ -31,7 +31,7 @@ fn set_up(db: Db) -> (Server, Agent) {
 }
 
 /// Lets an effect happen, and reports it with a reference unless there is none; its id and receipt.
-fn charge(
+pub(crate) fn charge(
     agent: &Agent,
     amount: &str,
     currency: &str,
@@ -48,7 +48,7 @@ fn charge(
     (effect, answer["receipt"]["id"].as_str().unwrap().to_owned())
 }
 
-const LIST: &str = "\
+pub(crate) const LIST: &str = "\
 id,total,cur,when,idem
 ch_1,24.00,EUR,2026-11-30T10:00:00+01:00,
 ch_2,5.01,EUR,2026-11-30T10:00:00Z,

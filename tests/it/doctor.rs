@@ -208,6 +208,9 @@ fn what_waits_is_worth_a_look(db: Db) {
         json!({"harbour": {"from": "2026-11-30T00:00:00Z", "until": "2026-11-30T00:00:01Z", "calls": 3}});
     std::fs::write(server.folder().join("outage"), format!("{note:<16384}")).unwrap();
     check_is(&server, &[], "outage", "warn", "got no record yet");
+    // No call let these happen, which is told as long as they stand there.
+    check_is(&server, &[], "authority", "fail", "effect eff_1");
+    connection.execute("DELETE FROM effects");
     check_well(&server, &[]);
 }
 

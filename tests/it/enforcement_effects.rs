@@ -13,6 +13,7 @@ both!(
     a_point_settles_what_nobody_reported_on,
     a_point_reports_on_every_effect_of_its_tenant,
     a_word_against_the_agent_s_is_a_question_to_the_person,
+    what_two_points_tell_differently_is_a_question_to_the_person,
     what_was_given_back_and_happened_after_all_counts_in_its_own_time,
 );
 
@@ -157,14 +158,58 @@ fn a_word_against_the_agent_s_is_a_question_to_the_person(db: Db) {
         point.report(&claimed, &json!({"status": told})).expect_problem(409);
         point.report(&claimed, &json!({"status": found})).expect_problem(409);
     }
-    // What a point ended nobody contradicts.
+    // What a point ended neither it nor the agent contradicts.
     let claimed = effect(&agent.evaluate(&pay()));
     point.report(&claimed, &json!({"status": "done"})).expect(200);
     agent.post(&format!("/v1/effects/{claimed}/outcome"), &json!({"status": "failed"})).expect_problem(409);
     point.report(&claimed, &json!({"status": "failed"})).expect_problem(409);
-    Point::new(&server.operator(), "second till")
-        .report(&claimed, &json!({"status": "failed"}))
-        .expect_problem(409);
+    check_verifies(&export(&member, &agent.credential));
+    check_whole(server.database());
+}
+
+fn what_two_points_tell_differently_is_a_question_to_the_person(db: Db) {
+    let server = Server::start(db);
+    let (member, agent, till) = paying(&server);
+    let entry = json!({"title": "pay", "effect": true, "arguments": {"type": "object", "properties": {}}});
+    server.operator().put("/v1/catalogue/pay.out", &[], &entry).expect(200);
+    let once = json!({"id": "A", "intent": "pay.out", "effect": "allow", "otherwise": "refuse",
+        "limits": [{"count": 1, "per": "30 days"}]});
+    member.put_mandate(&json!({"scopes": ["action:request"], "clauses": [once]}));
+    let bank = Point::new(&server.operator(), "bank");
+    let open = || member.all("/v1/decisions?status=open");
+    let resolve = |ends: &str| {
+        let items = open();
+        assert_eq!((items.len(), &items[0]["kind"]), (1, &json!("effect")), "{items:?}");
+        let path = format!("/v1/decisions/{}/resolve", items[0]["id"].as_str().unwrap());
+        member.post(&path, &json!({"status": ends})).expect(200);
+    };
+    for (told, found) in [("failed", "done"), ("done", "failed")] {
+        let claimed = effect(&agent.evaluate(&pay()));
+        let (said, against) = (json!({"status": told}), json!({"status": found}));
+        till.report(&claimed, &said).expect(200);
+        assert_eq!(bank.report(&claimed, &said).expect(200)["receipt"], Value::Null, "the same by another");
+        let disputed = bank.report(&claimed, &against).expect(200);
+        assert_eq!(disputed["status"], "unknown", "{disputed}");
+        let receipt =
+            member.get(&format!("/v1/receipts/{}", disputed["receipt"]["id"].as_str().unwrap())).expect(200);
+        assert_eq!(
+            (&receipt["input"]["enforcement_point"], &receipt["input"]["contradicts"]),
+            (&json!(bank.id), &json!(told)),
+            "{receipt}"
+        );
+        let next = agent.evaluate(&pay()).expect_outcome("refuse");
+        assert_eq!(next["clauses"], json!(["A"]), "it has its place in the limit, again or still: {next}");
+        // Both have said their word: the same again is known, any other comes too late, from whichever point.
+        assert_eq!(bank.report(&claimed, &against).expect(200)["receipt"], Value::Null);
+        for point in [&till, &bank] {
+            point.report(&claimed, &said).expect_problem(409);
+            point.report(&claimed, &json!({"status": "unknown"})).expect_problem(409);
+        }
+        till.report(&claimed, &against).expect_problem(409);
+        resolve("failed");
+        till.report(&claimed, &json!({"status": "done"})).expect_problem(409);
+        bank.report(&claimed, &json!({"status": "done"})).expect_problem(409);
+    }
     check_verifies(&export(&member, &agent.credential));
     check_whole(server.database());
 }

@@ -287,3 +287,52 @@ rule_sets:
     let output = ran(&["mandate", "diff"], &[&old, &mandate], 2);
     assert!(said(&output).contains("mandate.yaml"), "{}", said(&output));
 }
+
+#[test]
+fn a_policy_that_is_checked_as_a_mandate_is_told_for_what_it_looks_like() {
+    let folder = Folder::new();
+    let hint = "this looks like a policy: --policy checks it as one";
+    for policy in [
+        "clauses: [{id: P-001, intent: payments.*, effect: escalate}]\n",
+        "unregistered: refuse\nclauses: [{id: P-001, intent: \"?\", effect: escalate}]\n",
+        "applies: {country: DE}\n",
+    ] {
+        let file = folder.write("policy.yaml", policy);
+        let output = ran(&["mandate", "check"], &[&file], 1);
+        assert!(said(&output).contains(hint), "{}", said(&output));
+        assert_eq!(one(&ran(&["mandate", "check", "--json"], &[&file], 1))["hint"], hint);
+        let output = ended({
+            let mut command = procura(&["mandate", "check", "--policy"]);
+            command.arg(&file);
+            command
+        });
+        assert!(!said(&output).contains(hint), "{}", said(&output));
+    }
+    let faulty = folder.write("mandate.yaml", "scopes: []\nclauses: [{id: M-001, effekt: allow}]\n");
+    let output = ran(&["mandate", "check"], &[&faulty], 1);
+    assert!(!said(&output).contains(hint), "{}", said(&output));
+}
+
+#[test]
+fn a_difference_names_the_place_of_everything() {
+    let folder = Folder::new();
+    let nothing = folder.write("nothing.yaml", "{}\n");
+    let policy = folder.write("policy.yaml", "unregistered: refuse\n");
+    let lines = lines(&ran(&["mandate", "diff", "--policy"], &[&nothing, &policy], 0));
+    assert!(lines.iter().all(|line| !line.contains("{}") && !line.starts_with("  :")), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("  unregistered: ")), "{lines:?}");
+}
+
+#[test]
+fn an_explanation_says_that_nothing_looked_at_the_arguments() {
+    let folder = Folder::new();
+    let mandate = folder.write("mandate.yaml", MANDATE);
+    let with = folder.write("with.json", r#"{"intent": "payments.refund", "arguments": {"sum": 5}}"#);
+    let without = folder.write("without.json", r#"{"intent": "payments.refund"}"#);
+    let says = |file: &Path| said(&ran(&["mandate", "explain"], &[&mandate, file], 3));
+    assert!(says(&with).contains("not checked the arguments"), "{}", says(&with));
+    assert!(!says(&without).contains("not checked"), "{}", says(&without));
+    let json = |file: &Path| one(&ran(&["mandate", "explain", "--json"], &[&mandate, file], 3));
+    assert!(json(&with)["not_checked"].as_str().unwrap().starts_with("the arguments"));
+    assert!(json(&without)["not_checked"].is_null());
+}

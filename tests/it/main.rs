@@ -21,6 +21,8 @@ mod approval;
 #[cfg(test)]
 mod attention;
 #[cfg(test)]
+mod attention_effects;
+#[cfg(test)]
 mod authority;
 #[cfg(test)]
 mod backup;
@@ -34,6 +36,8 @@ mod catalogue;
 mod client;
 #[cfg(test)]
 mod coverage;
+#[cfg(test)]
+mod coverage_page;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
@@ -64,6 +68,8 @@ mod explain;
 mod explorer;
 #[cfg(test)]
 mod exports;
+#[cfg(test)]
+mod exports_erased;
 #[cfg(test)]
 mod exports_parquet;
 #[cfg(test)]
@@ -130,11 +136,14 @@ mod server;
 mod session;
 #[cfg(test)]
 #[path = "../shell/mod.rs"]
+#[cfg(test)]
 mod shell;
 #[cfg(test)]
 mod shown;
 #[cfg(test)]
 mod tamper;
+#[cfg(test)]
+mod tampering;
 #[cfg(test)]
 mod tls;
 #[cfg(test)]

@@ -82,6 +82,7 @@ fn a_form_from_elsewhere_or_without_its_token_changes_nothing(db: Db) {
         ),
         (format!("/credentials/{}/revoke", asked.agent.credential), vec![]),
         (format!("/agents/{}/retire", asked.agent.id), vec![]),
+        ("/coverage".to_owned(), vec![("list", "reference\nch_1\n")]),
         ("/sign-out".to_owned(), vec![]),
     ];
     let ours = asked.server.base();

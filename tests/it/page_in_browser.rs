@@ -26,11 +26,14 @@ const PAYLOADS: [&str; 13] = [
 
 #[track_caller]
 fn sign_in(browser: &mut Browser, server: &Server) {
+    sign_in_as(browser, server, "m@example.test");
+}
+
+#[track_caller]
+fn sign_in_as(browser: &mut Browser, server: &Server, email: &str) {
     browser.open(&format!("{}/queue", server.base()));
-    browser.submit(
-        "form[action='/sign-in']",
-        &[("tenant", TENANT), ("email", "m@example.test"), ("password", PASSWORD)],
-    );
+    browser
+        .submit("form[action='/sign-in']", &[("tenant", TENANT), ("email", email), ("password", PASSWORD)]);
     assert!(browser.text().contains("Your queue"), "{}", browser.text());
 }
 
@@ -160,6 +163,47 @@ fn exports_fit_on_a_phone_and_on_a_desk() {
     }
     browser.submit("form[action='/exports']", &[("format", "csv")]);
     assert!(browser.text().contains("The export is ready"), "{}", browser.text());
+    let incidents = browser.incidents();
+    assert!(incidents.is_empty(), "{incidents:#?}");
+}
+
+#[test]
+fn what_compliance_sees_fits_on_a_phone_and_on_a_desk() {
+    let (server, agent) = crate::coverage::set_up(Db::Sqlite);
+    let listed = "ch_a_rather_long_reference_of_a_provider_0001";
+    crate::coverage::charge(&agent, "24.00", "EUR", Some(("done", listed)), "key-1");
+    let name = "Cleo Abernathy-Featherstone";
+    let person = json!({"email": "c@example.test", "name": name, "roles": ["member", "compliance"], "password": PASSWORD});
+    server.operator().post("/v1/principals", &person).expect(201);
+    let cleo = server.sign_in(TENANT, "c@example.test");
+    cleo.get("/v1/calls/export?format=csv");
+    let mut browser = Browser::start();
+    sign_in_as(&mut browser, &server, "c@example.test");
+    let list = format!("reference,amount,currency\n{listed},24.00,EUR\nch_ghost,900.00,EUR\nch_2,1.5,JPY\n");
+    for width in [360, 390, 768, 1200] {
+        let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false});
+        browser.order("Emulation.setDeviceMetricsOverride", &size);
+        for path in ["/exports", "/calls", "/who", "/coverage"] {
+            browser.open(&format!("{}{path}", server.base()));
+            if path == "/coverage" {
+                browser.submit("form[action='/coverage']", &[("list", &list)]);
+                assert!(browser.text().contains("Missing a receipt"), "{}", browser.text());
+            }
+            assert_eq!(
+                browser.ask("document.documentElement.scrollWidth <= innerWidth"),
+                true,
+                "{path} {width}"
+            );
+            let inside = "[...document.querySelectorAll('nav a, header button, td a, .table td:has(*), main button')]\
+                          .every(one => one.getBoundingClientRect().right <= innerWidth)";
+            assert_eq!(browser.ask(inside), true, "{path} {width}");
+            let whole = "[...document.querySelectorAll('td[data-label=As] span, td[data-label=File] a, \
+                         td[data-label=Listed] bdi, .visitor + form button')].every(one => one.offsetHeight > 0 && \
+                         one.getClientRects().length === 1)";
+            assert_eq!(browser.ask(whole), true, "a short word is broken or gone: {path} {width}");
+        }
+    }
+    assert_eq!(browser.ask("document.querySelector('td[data-label=Listed]').innerText"), "900.00 EUR");
     let incidents = browser.incidents();
     assert!(incidents.is_empty(), "{incidents:#?}");
 }

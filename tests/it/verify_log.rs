@@ -66,7 +66,7 @@ fn nothing_was_answered_under_what_had_been_narrowed(db: Db) {
     let receipts = all_receipts(&server, &compliance);
     let folder = Folder::new();
     let file = folder.write("log.jsonl", &lines(&receipts));
-    let output = procura(&["verify", "--narrowing", "--json"]).arg(&file).output().unwrap();
+    let output = verify_files(&["--narrowing", "--json"], &[&file]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let narrowed = &report["narrowing"][0];
@@ -79,7 +79,7 @@ fn nothing_was_answered_under_what_had_been_narrowed(db: Db) {
 
     let some: Vec<_> = receipts.iter().step_by(2).collect();
     let file = folder.write("some.jsonl", &lines(some));
-    let output = procura(&["verify", "--narrowing"]).arg(&file).output().unwrap();
+    let output = verify_files(&["--narrowing"], &[&file]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(said(&output).contains("narrowing is not shown from leaf 1 to leaf 1"), "{}", said(&output));
 }
@@ -242,5 +242,43 @@ fn a_directory_of_a_log_is_read_once_whatever_links_stand_in_it() {
         let output = verify_files(&["--key", key], &[&folder.join(named)]);
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
         assert!(said(&output).contains("checked 0 receipts, 1 checkpoint, 1 tile\n"), "{}", said(&output));
+    }
+
+    // The entries beside the hashes, and a proof of each leaf among them.
+    let (status, _, bundle) =
+        crate::public_log::fetch(&server.client(), &format!("tile/entries/000.p/{size}"));
+    assert_eq!(status, 200);
+    std::fs::create_dir_all(folder.join("log/tile/entries/000.p")).unwrap();
+    let mirrored = folder.join(format!("log/tile/entries/000.p/{size}"));
+    std::fs::write(&mirrored, &bundle).unwrap();
+    let proof = server.client().get(&format!("/log/{TENANT}/proof?index=1")).text;
+    let proof = folder.write("proof", &proof);
+    let output = verify_files(&["--key", key], &[&folder.join("log"), &proof]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let counted = "checked 0 receipts, 1 checkpoint, 1 tile, 1 entry bundle, 1 inclusion proof\n";
+    assert!(said(&output).contains(counted), "{}", said(&output));
+    std::fs::write(&mirrored, [&bundle[..], &[0, 0]].concat()).unwrap();
+    let output = verify_files(&["--key", key], &[&folder.join("log"), &proof]);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("tile/entries/000.p/"), "{}", said(&output));
+}
+
+#[test]
+fn what_cannot_be_read_is_told_from_what_does_not_hold() {
+    let folder = Folder::new();
+    let (missing, file) = (folder.join("missing"), folder.write("file", "{}"));
+    let gone = missing.to_str().unwrap();
+    std::fs::create_dir_all(folder.join("empty")).unwrap();
+    let empty = folder.join("empty");
+    for (options, files) in [
+        (&[][..], [&*missing]),
+        (&["--checkpoint", gone], [&*file]),
+        (&["--checkpoint", file.to_str().unwrap()], [&*file]),
+        (&["--key", gone], [&*file]),
+        (&["--key", gone, "--json"], [&*file]),
+        (&[], [&*empty]),
+    ] {
+        let output = verify_files(options, &files);
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {}", said(&output));
     }
 }

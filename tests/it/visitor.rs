@@ -69,6 +69,35 @@ impl Visitor {
         self.send("POST", path, &all, Some(form(fields).as_bytes()))
     }
 
+    /// Opens `page` and sends its form to `action` with a file, as a browser does.
+    #[track_caller]
+    pub(crate) fn upload(
+        &mut self,
+        page: &str,
+        action: &str,
+        fields: &[(&str, &str)],
+        file: (&str, &[u8]),
+    ) -> Reply {
+        let token = hidden(&self.page(page), "csrf");
+        let mut body = Vec::new();
+        let mut part = |head: &str, bytes: &[u8]| {
+            body.extend_from_slice(
+                format!("--BOUNDARY\r\nContent-Disposition: form-data; {head}\r\n\r\n").as_bytes(),
+            );
+            body.extend_from_slice(bytes);
+            body.extend_from_slice(b"\r\n");
+        };
+        for (name, value) in [("csrf", &*token)].iter().chain(fields) {
+            part(&format!("name=\"{name}\""), value.as_bytes());
+        }
+        part(&format!("name=\"file\"; filename=\"{}\"\r\nContent-Type: text/csv", file.0), file.1);
+        body.extend_from_slice(b"--BOUNDARY--\r\n");
+        let origin = self.client.base().to_owned();
+        let kind = "multipart/form-data; boundary=BOUNDARY";
+        let headers = [("content-type", kind), ("accept", "text/html"), ("origin", &*origin)];
+        self.send("POST", action, &headers, Some(&body))
+    }
+
     /// Any request with the cookies; what the answer sets is kept.
     #[track_caller]
     pub(crate) fn send(

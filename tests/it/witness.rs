@@ -116,8 +116,13 @@ impl Witness {
 
     /// Its signature line over a checkpoint's text.
     pub(crate) fn cosign(&self, text: &str) -> String {
-        let signed = self.pair().sign(format!("cosignature/v1\ntime {NOW}\n{text}").as_bytes());
-        let bytes = [&self.id()[..], &NOW.to_be_bytes(), signed.as_ref()].concat();
+        self.cosign_at(NOW, text)
+    }
+
+    /// The same, signed that many seconds after 1970 by its clock.
+    pub(crate) fn cosign_at(&self, at: u64, text: &str) -> String {
+        let signed = self.pair().sign(format!("cosignature/v1\ntime {at}\n{text}").as_bytes());
+        let bytes = [&self.id()[..], &at.to_be_bytes(), signed.as_ref()].concat();
         format!("\u{2014} {} {}\n", self.name, BASE64_STANDARD.encode(bytes))
     }
 

@@ -16,6 +16,8 @@ both!(
     a_log_that_lost_its_end_is_told_of_where_its_witness_has_seen_more,
     what_a_witness_signed_may_be_handed_in_by_anyone,
     what_was_signed_of_another_course_of_the_log_is_not_served_with_this_one,
+    an_older_cosignature_handed_in_again_leaves_the_newer_one,
+    handing_in_is_limited_by_rate,
 );
 
 #[test]
@@ -210,4 +212,54 @@ fn what_was_signed_of_another_course_of_the_log_is_not_served_with_this_one(db: 
     let taken = server.client().send("POST", &path, &[("content-type", "text/plain")], Some(body.as_bytes()));
     assert_eq!(taken.text, body, "what is signed of this one takes its place");
     assert_eq!(get(&server, "checkpoint").text, body);
+}
+
+/// A server that knows a witness which nobody asks, and how a checkpoint is handed in.
+fn unasked(db: Db, witness: &Witness) -> (Server, impl Fn(&Server, &str) -> Reply) {
+    let known = format!("{} http://127.0.0.1:9", witness.key());
+    let mut server = Server::set_up(db, &[TENANT, "quay"]).option("--witness", &known);
+    server.serve();
+    let hand_in = |server: &Server, body: &str| {
+        let path = format!("/log/{TENANT}/cosignature");
+        server.client().send("POST", &path, &[("content-type", "text/plain")], Some(body.as_bytes()))
+    };
+    (server, hand_in)
+}
+
+fn an_older_cosignature_handed_in_again_leaves_the_newer_one(db: Db) {
+    let witness = Witness::new("witness.example", Mood::Honest);
+    let (server, hand_in) = unasked(db, &witness);
+    let note = get(&server, "checkpoint").text;
+    let text = format!("{}\n", note.split("\n\n").next().unwrap());
+    let signed = |at: u64| format!("{note}{}", witness.cosign_at(at, &text));
+    let (older, newer, newest) = (signed(1_800_000_000), signed(1_800_000_060), signed(1_800_000_061));
+    for (handed_in, kept) in
+        [(&newer, &newer), (&older, &newer), (&newer, &newer), (&newest, &newest), (&older, &newest)]
+    {
+        let taken = hand_in(&server, handed_in);
+        assert_eq!((taken.status, &taken.text), (200, kept));
+        assert_eq!(&get(&server, "witnessed").text, kept);
+    }
+}
+
+fn handing_in_is_limited_by_rate(db: Db) {
+    let witness = Witness::new("witness.example", Mood::Honest);
+    let (server, hand_in) = unasked(db, &witness);
+    let note = get(&server, "checkpoint").text;
+    let text = format!("{}\n", note.split("\n\n").next().unwrap());
+    let cosigned = format!("{note}{}", witness.cosign(&text));
+    let refused = (0..1000).map(|_| hand_in(&server, &cosigned)).find(|reply| reply.status != 200);
+    let refused = refused.expect("some are too many");
+    let problem = refused.expect_problem(429);
+    assert!(problem["type"].as_str().unwrap().ends_with("/too-many"), "{problem}");
+    let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=60).contains(&wait), "{wait}");
+    let elsewhere = server.client().send(
+        "POST",
+        "/log/quay/cosignature",
+        &[("content-type", "text/plain")],
+        Some(cosigned.as_bytes()),
+    );
+    assert_eq!(elsewhere.status, 422, "another tenant's log still looks at what is handed in");
+    assert_eq!(get(&server, "checkpoint").text, cosigned, "and what was taken is served");
 }

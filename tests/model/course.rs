@@ -5,7 +5,7 @@ use crate::promise::promises;
 use crate::shell::call::{Answer, Call};
 use crate::shell::setting::Setting;
 use crate::shell::world::{DecisionKind, Row, World};
-use procura::domain::{DecisionStatus, Duration, EffectStatus, Outcome, Timestamp};
+use procura::domain::{DecisionStatus, Duration, EffectStatus, EnforcementPointId, Outcome, Timestamp};
 use procura::engine::step::{Asked, QueueUse, Said, Word, Yes};
 use stateright::{Model, Property};
 
@@ -48,8 +48,8 @@ pub(crate) enum Reports {
     None,
     /// Their agent, and a person of what nobody knows.
     Agent,
-    /// An enforcement point too, of what was reported on before.
-    AgentThenPoint,
+    /// Two enforcement points too, of what was reported on before.
+    AgentThenPoints,
 }
 
 /// Everything at one instant.
@@ -195,8 +195,10 @@ impl Service {
                 report(word, *status);
             }
             if points && row.status != Claimed {
-                report(Word::EnforcementPoint, Done);
-                report(Word::EnforcementPoint, Failed);
+                for point in points_of_the_tenant().map(Word::EnforcementPoint) {
+                    report(point, Done);
+                    report(point, Failed);
+                }
             }
             if row.status == Claimed && state.world.now >= row.report_by {
                 steps.push(Step::Overdue(effect));
@@ -330,6 +332,11 @@ impl Service {
     }
 }
 
+/// Who stands before the tools.
+fn points_of_the_tenant() -> [EnforcementPointId; 2] {
+    [1, 2].map(|tail| EnforcementPointId::new(Timestamp::from_unix_milliseconds(0), [tail; 10]))
+}
+
 /// A Monday, some hours before the day ends.
 pub(crate) fn start() -> Timestamp {
     "2026-11-30T10:00:00Z".parse().unwrap()
@@ -342,7 +349,7 @@ impl Reply {
             Answer::Decided(decided) => {
                 let decision = match decided.queue {
                     QueueUse::Open => Some(next),
-                    QueueUse::Again(there) | QueueUse::Anew(there) => Some(there),
+                    QueueUse::Again(there) | QueueUse::Anew(there) | QueueUse::Stands(there) => Some(there),
                     QueueUse::None | QueueUse::Uses | QueueUse::Closes(_) | QueueUse::Flood => None,
                 };
                 (Some(decided.outcome), decision)
@@ -388,7 +395,7 @@ impl Model for Service {
         match self.course(state).bounds.reports {
             Reports::None => {}
             Reports::Agent => Self::effect_steps(state, false, steps),
-            Reports::AgentThenPoint => Self::effect_steps(state, true, steps),
+            Reports::AgentThenPoints => Self::effect_steps(state, true, steps),
         }
         self.time_steps(state, steps);
         let in_flight = |phase: &Phase| matches!(phase, Phase::Waiting { .. } | Phase::Recorded(_));

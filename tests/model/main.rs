@@ -11,8 +11,8 @@
 //! **What is not.** A transaction is one event: that the database makes it so is what the tests on both databases are
 //! about, and so is what the service writes beside the rows here (receipts, chains, the tree). The committer's batch is
 //! a row of such events, with nothing between them; the model lets more happen. A node that crashes is one that starts
-//! again. Policy and catalogue stay as they are, enforcement points say nothing, numbers are small: two calls sent with
-//! every disturbance, three with few.
+//! again. Policy and catalogue stay as they are, enforcement points speak in one course alone, numbers are small: two
+//! calls sent with every disturbance, three with few.
 
 #[cfg(test)]
 mod course;

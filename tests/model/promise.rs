@@ -69,6 +69,16 @@ pub(crate) fn promises() -> Vec<Property<Service>> {
             let resolved = |row: &Decision| row.status == DecisionStatus::Resolved;
             state.world.decisions.iter().any(resolved)
         }),
+        Property::sometimes("two enforcement points contradict each other", |_, state: &State| {
+            let world = &state.world;
+            (0..world.effects.len()).any(|effect| {
+                let told: Vec<_> = endings(world, effect).collect();
+                told.windows(2).any(|pair| match (pair[0], pair[1]) {
+                    ((status, Word::EnforcementPoint(_)), (EffectStatus::Unknown, _)) => status.has_ended(),
+                    (_, _) => false,
+                })
+            })
+        }),
         Property::sometimes("what failed is held again", |_, state: &State| {
             let world = &state.world;
             (0..world.effects.len()).any(|effect| {
@@ -152,12 +162,20 @@ fn disputes_wait_for_a_person(world: &World) -> bool {
     (0..world.effects.len()).all(|effect| {
         let told: Vec<_> = endings(world, effect).collect();
         told.windows(2).enumerate().all(|(at, pair)| match pair[0].0.has_ended() {
-            // Who ended it last is contradicted by nobody but a point that speaks against the agent.
-            true => pair[1] == (EffectStatus::Unknown, Word::EnforcementPoint) && pair[0].1 == Word::Agent,
+            // Who ended it last is contradicted by nobody but a point that speaks against the agent, or another point.
+            true => pair[1].0 == EffectStatus::Unknown && is_against(pair[0].1, pair[1].1),
             false if at > 0 && told[at - 1].0.has_ended() => pair[1].1 == Word::Person,
             false => true,
         })
     })
+}
+
+fn is_against(told: Word, by: Word) -> bool {
+    match (told, by) {
+        (Word::Agent, Word::EnforcementPoint(_)) => true,
+        (Word::EnforcementPoint(one), Word::EnforcementPoint(other)) => one != other,
+        (Word::Agent | Word::EnforcementPoint(_) | Word::Nobody | Word::Person, _) => false,
+    }
 }
 
 fn limits_hold(service: &Service, state: &State) -> bool {

@@ -81,7 +81,7 @@ fn every_order_of_events_keeps_every_promise() {
             crashes: 0,
             leaps: false,
             revoked: false,
-            reports: Reports::AgentThenPoint,
+            reports: Reports::AgentThenPoints,
         }),
         a_yes(Bounds { sends: 2, crashes: 2, leaps: true, revoked: false, reports: Reports::Agent }),
         one_key(Bounds { sends: 3, crashes: 0, leaps: false, revoked: false, reports: Reports::None }),

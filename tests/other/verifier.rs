@@ -65,10 +65,11 @@ fn ask(question: &str, given: &Value) -> Value {
     serde_json::from_str(&answer).unwrap()
 }
 
-/// How the other verifier ended.
+/// How the other verifier ended, and what it says as JSON of the same files, with their names as they were given.
 pub(super) struct Said {
     pub(super) status: u8,
     pub(super) words: String,
+    pub(super) report: Value,
 }
 
 /// Runs it on files of these names in a folder of their own.
@@ -89,11 +90,44 @@ pub(super) fn status(files: &[(&str, &[u8])], options: &Options) -> Said {
     if let Some((name, text)) = &options.checkpoint {
         arguments.extend(["--checkpoint".to_owned(), write(&format!("given/{name}"), text.as_bytes())]);
     }
+    if options.narrowing {
+        arguments.push("--narrowing".to_owned());
+    }
     let answer = ask("run", &json!(arguments));
+    arguments.push("--json".to_owned());
+    let report = ask("run", &json!(arguments));
     std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(answer[0], report[0], "it ends otherwise where it says so as JSON: {answer}, {report}");
     let words = answer[1].as_str().unwrap().to_owned();
     let status = answer[0].as_u64().and_then(|status| u8::try_from(status).ok());
-    Said { status: status.unwrap_or_else(|| panic!("{answer}: {words}")), words }
+    let status = status.unwrap_or_else(|| panic!("{answer}: {words}"));
+    let root = format!("{}/", folder.display());
+    let given = report[1].as_str().unwrap().replace(&format!("{root}given/"), "").replace(&root, "");
+    let report = serde_json::from_str(&given).unwrap_or_else(|error| panic!("{error}: {given}"));
+    Said { status, words, report }
+}
+
+/// The members that what both say as JSON must have in common: all but the notes and the failure's words.
+pub(super) fn counted(report: &Report) -> Value {
+    let narrowing = report.narrowing.as_ref().map(|logs| {
+        let gaps = |narrowed: &Narrowed| -> Vec<_> {
+            narrowed.gaps.iter().map(|(first, last)| json!({"first": first, "last": last})).collect()
+        };
+        let each = |narrowed: &Narrowed| {
+            json!({"origin": narrowed.origin, "answers": narrowed.answers, "changes": narrowed.changes,
+                "first": narrowed.first, "last": narrowed.last, "size": narrowed.size,
+                "not_read": gaps(narrowed)})
+        };
+        logs.iter().map(each).collect::<Vec<_>>()
+    });
+    let (is_given, keys) = match &report.key_used {
+        KeyUsed::Given(key) => (true, vec![key.clone()]),
+        KeyUsed::FromFiles(keys) => (false, keys.clone()),
+    };
+    json!({"receipts": report.receipts, "exports": report.exports, "checkpoints": report.checkpoints,
+        "tiles": report.tiles, "bundles": report.bundles, "proofs": report.proofs,
+        "inclusion_proofs": report.inclusion_proofs, "lines": report.lines, "narrowing": narrowing,
+        "keys": keys, "key_given": is_given})
 }
 
 #[test]

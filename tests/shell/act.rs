@@ -101,7 +101,7 @@ impl Setting {
     /// What somebody says of an effect.
     pub(crate) fn report(&self, world: &mut World, effect: usize, said: Said) -> Heard {
         let row = &world.effects[effect];
-        if row.said == Some(said) {
+        if row.said.is_some_and(|last| said.is_again(row.status, last)) {
             return Heard::Before;
         }
         let attested = match self.bodies[row.body].effect {
@@ -115,7 +115,7 @@ impl Setting {
         let row = &mut world.effects[effect];
         row.status = status;
         row.said = match said.word {
-            Word::Agent | Word::EnforcementPoint | Word::Person => Some(said),
+            Word::Agent | Word::EnforcementPoint(_) | Word::Person => Some(said),
             Word::Nobody => None,
         };
         world.log.push(Entry::Ended { effect, status, word: said.word });
@@ -125,6 +125,10 @@ impl Setting {
             world.set_released(place, true);
         }
         match status {
+            // No course here goes so far that a question is put off, and asked once there is room.
+            EffectStatus::Unknown if step::puts_off(said.word, world.load()).is_some() => {
+                unreachable!("there is room in the queue")
+            }
             EffectStatus::Unknown => {
                 let (version, now) = (world.version(), world.now);
                 let opened = Decision::open(DecisionKind::Effect(effect), version, now, UNKNOWN_LIFETIME);
@@ -137,7 +141,7 @@ impl Setting {
                 for row in world.decisions.iter_mut().filter(about) {
                     row.status = match said.word {
                         Word::Person => DecisionStatus::Resolved,
-                        Word::Agent | Word::EnforcementPoint | Word::Nobody => DecisionStatus::Withdrawn,
+                        Word::Agent | Word::EnforcementPoint(_) | Word::Nobody => DecisionStatus::Withdrawn,
                     };
                 }
             }

@@ -139,7 +139,7 @@ impl Setting {
         let uses = call.names.filter(|_| *queue == QueueUse::Uses);
         let opens = match queue {
             QueueUse::Open => Some(world.decisions.len()),
-            QueueUse::Again(there) | QueueUse::Anew(there) => Some(*there),
+            QueueUse::Again(there) | QueueUse::Anew(there) | QueueUse::Stands(there) => Some(*there),
             QueueUse::None | QueueUse::Uses | QueueUse::Closes(_) | QueueUse::Flood => None,
         };
         world.log.push(Entry::Answered {
@@ -160,13 +160,16 @@ impl Setting {
                 let opened = Decision::open(kind, *version, world.now, DECISION_LIFETIME);
                 world.decisions.push(Decision { shown: Arc::new(decided.verdict.grounds()), ..opened });
             }
-            QueueUse::Anew(there) => world.decisions[*there].put_anew(&decided.verdict),
+            QueueUse::Anew(there) => {
+                world.decisions[*there].put_anew(&decided.verdict);
+                world.renewals.push(world.now);
+            }
             QueueUse::Closes(_) => {
                 for there in self.waiting(world, call.body) {
                     end(world, there, DecisionStatus::Withdrawn);
                 }
             }
-            QueueUse::None | QueueUse::Again(_) | QueueUse::Uses | QueueUse::Flood => {}
+            QueueUse::None | QueueUse::Again(_) | QueueUse::Stands(_) | QueueUse::Uses | QueueUse::Flood => {}
         }
         let effect = (*outcome == Outcome::Allow && self.bodies[call.body].effect.is_some()).then(|| {
             world.effects.push(Effect {
@@ -236,14 +239,7 @@ impl Queue<usize> for Waiting<'_> {
     }
 
     fn load(&mut self) -> Result<Load, Infallible> {
-        let of_actions = || {
-            let rows = self.world.decisions.iter();
-            rows.filter(|row| matches!(row.kind, DecisionKind::Action { .. }))
-        };
-        let an_hour_ago = self.world.now.minus(Duration::hours(1));
-        let open = of_actions().filter(|row| row.status == DecisionStatus::Open).count();
-        let recent = of_actions().filter(|row| row.opened_at >= an_hour_ago).count();
-        Ok(Load { open: u64::try_from(open).unwrap(), recent: u64::try_from(recent).unwrap() })
+        Ok(self.world.load())
     }
 }
 

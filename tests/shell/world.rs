@@ -1,7 +1,7 @@
 //! The rows of one tenant, and the log in the order of its commits.
 
-use procura::domain::{DecisionStatus, EffectStatus, Outcome, Timestamp};
-use procura::engine::step::{Asked, First, Given, Said, Versions, Word};
+use procura::domain::{DecisionStatus, Duration, EffectStatus, Outcome, Timestamp};
+use procura::engine::step::{Asked, First, Given, Load, Said, Versions, Word};
 use procura::engine::{Book, BookUse, Change, Grounds};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,6 +27,8 @@ pub(crate) struct World {
     pub(crate) decisions: Vec<Decision>,
     /// What allows let happen.
     pub(crate) effects: Vec<Effect>,
+    /// When a call put a question anew.
+    pub(crate) renewals: Vec<Timestamp>,
 }
 
 /// One receipt, as far as promises are about it.
@@ -131,6 +133,7 @@ impl World {
             keys: BTreeMap::new(),
             decisions: Vec::new(),
             effects: Vec::new(),
+            renewals: Vec::new(),
         }
     }
 
@@ -202,6 +205,16 @@ impl World {
             given: row.given.clone(),
             shown: Grounds::clone(&row.shown),
         }
+    }
+
+    /// How much of its principal's attention the agent takes.
+    pub(super) fn load(&self) -> Load {
+        let an_hour_ago = self.now.minus(Duration::hours(1));
+        let count = |of: usize| u64::try_from(of).unwrap();
+        let open = self.decisions.iter().filter(|row| row.status == DecisionStatus::Open).count();
+        let opened = self.decisions.iter().filter(|row| row.opened_at >= an_hour_ago).count();
+        let renewed = self.renewals.iter().filter(|at| **at >= an_hour_ago).count();
+        Load { open: count(open), recent: count(opened + renewed) }
     }
 
     /// Gives back what a call took from the books, or takes it again.

@@ -3,7 +3,7 @@
 use super::{NotAgain, Undecidable};
 use crate::domain::{Country, CredentialId, Intent, PrincipalId, TenantSlug};
 use crate::engine::{CatalogueEntry, CredentialClauses, MandateDocument, PolicyDocument};
-use crate::storage::{self, AnyConnection, read_document};
+use crate::storage::{self, AnyConnection, StoreError, read_document};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -88,21 +88,21 @@ impl Documents {
         id: CredentialId,
     ) -> Result<Line, NotAgain> {
         kept(&mut self.lines, id, || {
+            let found = storage::credential::find(connection, &self.tenant, id)?;
+            let found = found.ok_or_else(|| missing("its credential"))?;
+            let ancestors = storage::credential::ancestors(connection, &self.tenant, &found);
+            let ancestors = ancestors.map_err(|error| match error {
+                StoreError::Corrupt { detail, .. } => Undecidable::Incomplete(detail).into(),
+                failed @ StoreError::Failed(_) => NotAgain::Store(failed),
+            })?;
             let mut clauses = Vec::new();
-            let mut country = None;
-            let mut next = Some(id);
-            while let Some(one) = next {
-                let found = storage::credential::find(connection, &self.tenant, one)?;
-                let found = found.ok_or_else(|| missing("its credential, or an ancestor of it,"))?;
-                if one == id {
-                    country = found.country;
+            for one in std::iter::once(&found).chain(&ancestors) {
+                if let Some(text) = &one.clauses {
+                    let read = read_document("credentials.clauses", text, CredentialClauses::read)?;
+                    clauses.push((one.id, read));
                 }
-                if let Some(text) = &found.clauses {
-                    clauses.push((one, read_document("credentials.clauses", text, CredentialClauses::read)?));
-                }
-                next = found.parent;
             }
-            Ok(Line { clauses: Arc::new(clauses), country })
+            Ok(Line { clauses: Arc::new(clauses), country: found.country })
         })
     }
 }

@@ -4,14 +4,17 @@
 //! keeps one [`Again`]: it reads every version of a document once.
 
 mod documents;
+mod held;
 pub(super) mod recorded;
+
+pub use held::{book_key, counterparties, request_hash};
 
 use super::request;
 use crate::domain::{AgentId, Country, CredentialId, Malformed, Outcome, PrincipalId, Timestamp};
 use crate::engine::step::{self, Load, QueueUse, Same, Settled};
 use crate::engine::{
     self, Action, BookUse, CatalogueEntry, CredentialClauses, CredentialTerms, ENGINE_VERSION, Explanation,
-    MandateDocument, PolicyDocument, Shown, Used, Verdict,
+    MandateDocument, PolicyDocument, Reservation, Shown, Used, Verdict, Why,
 };
 use crate::evidence::receipt::Kind;
 use crate::storage::receipt::StoredReceipt;
@@ -42,6 +45,8 @@ pub struct Redecided {
     pub reason: String,
     /// Whether all three are as they were recorded.
     pub same: bool,
+    /// What it takes from the books of limits, where it is an allow.
+    pub taken: Vec<Reservation>,
 }
 
 /// A call decided again, and why it comes out as it does.
@@ -122,6 +127,17 @@ impl Again {
             engine::check_domains(standing, action, at).map(|()| engine::decide(standing, action, at))
         });
         Ok(redecided(&settled, &case.recorded))
+    }
+
+    /// Why whoever decides is asked, where the call is put to a person.
+    ///
+    /// # Errors
+    /// [`NotAgain`] where there is not enough to decide it by.
+    pub fn why(&mut self, connection: &mut AnyConnection, stored: &StoredReceipt) -> Result<Why, NotAgain> {
+        let case = self.rebuild(connection, stored)?;
+        let settled = case.decide(|standing, action, at| Ok(engine::decide(standing, action, at)));
+        let settled = settled.map_err(|malformed| Undecidable::Incomplete(malformed.to_string()))?;
+        Ok(settled.verdict.why())
     }
 
     /// Everything that decided the call, read and not yet decided on.
@@ -271,10 +287,12 @@ fn redecided(settled: &Result<Settled<()>, Malformed>, recorded: &Recorded) -> R
         Ok(settled) => (settled.outcome, settled.clauses.clone(), settled.reason.clone()),
         Err(malformed) => (Outcome::Refuse, Vec::new(), format!("malformed: {malformed}")),
     };
+    let allowed = settled.as_ref().ok().filter(|settled| settled.outcome == Outcome::Allow);
+    let taken = allowed.map(|settled| settled.verdict.reservations.clone()).unwrap_or_default();
     let same = recorded.output.get("outcome") == Some(&json!(outcome))
         && recorded.output.get("clauses") == Some(&json!(clauses))
         && recorded.output.get("reason") == Some(&json!(reason));
-    Redecided { outcome, clauses, reason, same }
+    Redecided { outcome, clauses, reason, same, taken }
 }
 
 impl Explained {
@@ -305,6 +323,10 @@ fn course(settled: &Settled<()>) -> String {
             "the same ask waits for a person already, and is put anew: more stands in the way than was shown"
                 .to_owned()
         }
+        (QueueUse::Stands(()), _) => format!(
+            "the same ask waits for a person already, and stays as it was shown: the agent asks for too much attention, {}",
+            settled.reason
+        ),
         (QueueUse::Closes(()), _) => {
             "the same ask waited for a person, and is over: this is allowed without it".to_owned()
         }

@@ -3,7 +3,7 @@
 
 use super::rows::{Documents, named};
 use crate::actions::Error;
-use crate::actions::request::{comparable, described_again};
+use crate::actions::request::{Private, comparable, described_again};
 use crate::committer::Books;
 use crate::domain::{Chain, DecisionId, EffectId, Intent, ReceiptId, TenantSlug, Timestamp};
 use crate::evidence::receipt::Kind;
@@ -251,5 +251,6 @@ fn request(stored: &StoredReceipt) -> Result<Option<Vec<u8>>, Error> {
     let Some(content) = &stored.content else { return Ok(None) };
     let input = Documents::of(stored)?.input;
     let content: Value = serde_json::from_str(content).unwrap_or_default();
-    Ok(described_again(&input, Some(&content)).map(|described| comparable(&described).to_vec()))
+    let described = described_again(&input, Some(&content));
+    Ok(described.map(|described| comparable(&described, &Private::of(&described)).to_vec()))
 }

@@ -1,15 +1,16 @@
 //! One act's receipt, and the rows it speaks of.
 
-use super::{Ledger, PAGE, found};
+use super::course::named;
+use super::{Ledger, Password, counts, found, noted};
+use crate::crypto::{AuthKey, seal};
 use crate::domain::{
-    Chain, CredentialId, DecisionId, DecisionStatus, EnforcementPointId, Intent, Outcome, PrincipalId,
-    ReceiptId,
+    CredentialId, DecisionId, DecisionStatus, EnforcementPointId, Intent, KeyId, MandateId, PrincipalId,
+    Timestamp,
 };
 use crate::engine::{MandateDocument, PolicyDocument};
 use crate::evidence::commitment::{Opening, commit, committed};
 use crate::evidence::receipt::{Body, Kind};
 use crate::storage::authority::Authority;
-use crate::storage::decision::Decision;
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::tenant::Tenant;
 use crate::storage::{self, AnyConnection, StoreError};
@@ -18,84 +19,144 @@ use std::str::FromStr;
 
 /// A receipt with its documents, and where what it says is held against what stands.
 pub(super) struct Act<'a> {
-    connection: &'a mut AnyConnection,
-    tenant: &'a Tenant,
-    ledger: &'a mut Ledger,
-    body: &'a Body,
+    pub(super) connection: &'a mut AnyConnection,
+    pub(super) tenant: &'a Tenant,
+    /// What the service's own hashes of what it keeps are made with.
+    lookup: Option<&'a AuthKey>,
+    pub(super) ledger: &'a mut Ledger,
+    pub(super) body: &'a Body,
+    pub(super) stored: &'a StoredReceipt,
     /// Input and output, as pointers into a line lead to them.
-    line: Value,
-    content: Value,
+    pub(super) line: Value,
+    pub(super) content: Value,
 }
 
 impl<'a> Act<'a> {
     pub(super) fn of(
         connection: &'a mut AnyConnection,
         tenant: &'a Tenant,
+        lookup: Option<&'a AuthKey>,
         ledger: &'a mut Ledger,
         stored: &'a StoredReceipt,
     ) -> Self {
         let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
         let line = json!({"input": read(&stored.input), "output": read(&stored.output)});
         let content = stored.content.as_deref().map(read).unwrap_or_default();
-        Self { connection, tenant, ledger, body: &stored.body, line, content }
+        Self { connection, tenant, lookup, ledger, body: &stored.body, stored, line, content }
     }
 
     /// Holds what the receipt says against the rows.
     pub(super) fn hold(mut self) -> Result<(), StoreError> {
+        self.ledger.course.take(self.stored, &self.line);
         match self.body.kind {
             Kind::TenantSetup => self.tenant_setup(),
-            Kind::PrincipalCreate => self.principal("/input/registered"),
+            Kind::PrincipalCreate => self.principal("/input/registered", false),
+            Kind::PrincipalPassword => {
+                if let Some(id) = self.body.principal {
+                    self.password(id, true);
+                }
+                Ok(())
+            }
             Kind::MandatePut => self.mandate(),
             Kind::PolicyPut => self.policy(),
             Kind::CataloguePut => self.catalogue(),
+            Kind::RetentionPut => self.retention(),
+            Kind::KeyRotate => self.key_rotate(),
             Kind::AgentCreate => self.agent(false),
             Kind::AgentRetire => self.agent(true),
             Kind::CredentialCreate | Kind::CredentialDerive => self.credential(),
             Kind::CredentialRevoke => self.revoked(),
             Kind::EnforcementPointCreate => self.enforcement_point("/output/id", false),
             Kind::EnforcementPointRevoke => self.enforcement_point("/input/enforcement_point", true),
-            Kind::DecisionApprove => self.approval(),
+            Kind::DecisionApprove => {
+                self.approval();
+                Ok(())
+            }
             Kind::DecisionRenew => {
                 if let Some(decision) = self.text("/input/decision") {
                     self.ledger.given.remove(&decision);
                 }
                 Ok(())
             }
-            Kind::DecisionDecline => self.decided(DecisionStatus::Declined),
-            Kind::DecisionExpire => self.decided(DecisionStatus::Expired),
-            Kind::DecisionWithdraw => self.decided(DecisionStatus::Withdrawn),
-            Kind::DecisionResolve => self.decided(DecisionStatus::Resolved),
-            Kind::GateEvaluate
-            | Kind::GateReplay
+            Kind::AccessMinute => noted::minute(&mut self),
+            Kind::Export => noted::export(&mut self),
+            Kind::GateEvaluate => counts::answered(&mut self),
+            Kind::GateReplay
             | Kind::GateWithdrawn
-            | Kind::PrincipalPassword
             | Kind::EffectOutcome
-            | Kind::AccessMinute
+            | Kind::DecisionDecline
+            | Kind::DecisionExpire
+            | Kind::DecisionWithdraw
+            | Kind::DecisionResolve
             | Kind::LogGap
             | Kind::LogRestore
-            | Kind::ContentErase
-            | Kind::RetentionPut
-            | Kind::Export
-            | Kind::KeyRotate => Ok(()),
+            | Kind::ContentErase => Ok(()),
         }
     }
 
     fn tenant_setup(&mut self) -> Result<(), StoreError> {
         let (tenant, what) = (self.tenant, format!("tenant {}", self.tenant.slug));
+        self.says("tenants.id", &what, &json!(tenant.id), &json!(self.body.chain));
+        self.says("tenants.created_at", &what, &json!(tenant.created_at), &json!(tenant.id.made_at()));
         self.same("tenants.zone", &what, "/input/zone", &json!(tenant.zone.name()));
         self.same("tenants.origin", &what, "/input/origin", &json!(tenant.origin));
         self.same("tenants.issuer", &what, "/input/issuer", &json!(tenant.issuer));
         let named = Authority::Policy(1);
         let row = storage::policy::find(self.connection, &tenant.slug, 1);
         if let Some(row) = found(self.ledger, named.clone(), row)? {
+            let (what, author) = (named.to_string(), self.line.pointer("/output/operator").cloned());
             let empty = PolicyDocument::empty().to_json();
-            self.first("policies.document", &named, &row.document, &empty);
+            self.first("policies.document", &what, &row.document, &empty);
+            self.says("policies.change", &what, &json!(row.change), &json!("unchanged"));
+            self.says("policies.author", &what, &json!(row.author), &json!(author));
+            self.at("policies.live_since", &what, Some(row.live_since));
         }
-        self.principal("/output/operator")
+        self.founding_keys()?;
+        self.principal("/output/operator", true)
+    }
+
+    /// The keys that a tenant is founded with.
+    fn founding_keys(&mut self) -> Result<(), StoreError> {
+        let stored = storage::key::of_tenant(self.connection, &self.tenant.slug)?;
+        let Some(listed) = self.line.pointer("/input/keys").and_then(Value::as_array).cloned() else {
+            // A log that was begun before they were recorded: whatever was made with the tenant counts.
+            let founded = stored.iter().filter(|key| key.id.made_at() == self.tenant.id.made_at());
+            self.ledger.put.extend(founded.map(|key| Authority::Key(key.id.to_string())));
+            return Ok(());
+        };
+        for key in &listed {
+            let Some(id) = named::<KeyId>(key, "/id") else { continue };
+            self.key(id, key.get("purpose"))?;
+        }
+        Ok(())
+    }
+
+    fn key_rotate(&mut self) -> Result<(), StoreError> {
+        let purpose = self.line.pointer("/input/purpose").cloned();
+        if let Some(id) = self.named::<KeyId>("/output/key") {
+            self.key(id, purpose.as_ref())?;
+        }
+        let Some(id) = self.named::<KeyId>("/input/retired") else { return Ok(()) };
+        let stored = storage::key::of_tenant(self.connection, &self.tenant.slug)?;
+        let retired_at = stored.iter().find(|key| key.id == id).and_then(|key| key.retired_at);
+        self.ended("keys.retired_at", &format!("key {id}"), &id.to_string(), retired_at);
+        Ok(())
+    }
+
+    fn key(&mut self, id: KeyId, purpose: Option<&Value>) -> Result<(), StoreError> {
+        let stored = storage::key::of_tenant(self.connection, &self.tenant.slug)?;
+        let named = Authority::Key(id.to_string());
+        let row = Ok(stored.into_iter().find(|key| key.id == id));
+        if let Some(row) = found(self.ledger, named.clone(), row)? {
+            let what = named.to_string();
+            self.says("keys.purpose", &what, &json!(row.purpose), &json!(purpose));
+            self.says("keys.created_at", &what, &json!(row.created_at), &json!(id.made_at()));
+        }
+        Ok(())
     }
 
     /// A person, with their first mandate.
-    fn principal(&mut self, id: &str) -> Result<(), StoreError> {
+    fn principal(&mut self, id: &str, is_first: bool) -> Result<(), StoreError> {
         let Some(id) = self.named::<PrincipalId>(id) else { return Ok(()) };
         let slug = &self.tenant.slug;
         let named = Authority::Principal(id.to_string());
@@ -103,18 +164,34 @@ impl<'a> Act<'a> {
         if let Some(row) = found(self.ledger, named.clone(), row)? {
             let what = named.to_string();
             self.committed("principals.email", &what, "/input/email", Some(json!(row.email)));
-            if self.body.kind == Kind::PrincipalCreate {
+            // A log that was begun before they were recorded says neither of its first operator.
+            if !is_first || self.line.pointer("/input/roles").is_some() {
                 self.committed("principals.name", &what, "/input/name", Some(json!(row.name)));
                 self.same("principals.roles", &what, "/input/roles", &json!(row.roles));
             }
+            self.at("principals.created_at", &what, Some(row.created_at));
         }
+        self.password(id, is_first);
         let named = Authority::Mandate(id.to_string(), 1);
         let row = storage::mandate::find(self.connection, slug, id, 1);
         if let Some(row) = found(self.ledger, named.clone(), row)? {
+            let what = named.to_string();
             let initial = MandateDocument::initial().to_json();
-            self.first("mandates.document", &named, &row.document, &initial);
+            self.first("mandates.document", &what, &row.document, &initial);
+            self.says("mandates.change", &what, &json!(row.change), &json!("unchanged"));
+            self.says("mandates.author", &what, &json!(row.author), &json!(id));
+            self.at("mandates.live_since", &what, Some(row.live_since));
+            if let Some(recorded) = self.named::<MandateId>("/input/mandate") {
+                self.says("mandates.id", &what, &json!(row.id), &json!(recorded));
+            }
         }
         Ok(())
+    }
+
+    /// Notes what a person's password is from here on; the row is held against it once the log is read.
+    fn password(&mut self, id: PrincipalId, is_their_own: bool) {
+        let (receipt, seal) = (self.ledger.place, self.text("/input/password"));
+        self.ledger.passwords.insert(id.to_string(), Password { receipt, seal, is_their_own });
     }
 
     fn mandate(&mut self) -> Result<(), StoreError> {
@@ -128,6 +205,8 @@ impl<'a> Act<'a> {
         self.committed("mandates.document", &what, "/input/document", Some(document(&row.document)));
         self.same("mandates.change", &what, "/output/change", &json!(row.change));
         self.same("mandates.id", &what, "/input/mandate", &json!(row.id));
+        self.says("mandates.author", &what, &json!(row.author), &json!(id));
+        self.at("mandates.live_since", &what, Some(row.live_since));
         Ok(())
     }
 
@@ -139,6 +218,8 @@ impl<'a> Act<'a> {
         let what = named.to_string();
         self.committed("policies.document", &what, "/input/document", Some(document(&row.document)));
         self.same("policies.change", &what, "/output/change", &json!(row.change));
+        self.says("policies.author", &what, &json!(row.author), &json!(self.body.principal));
+        self.at("policies.live_since", &what, Some(row.live_since));
         Ok(())
     }
 
@@ -153,12 +234,24 @@ impl<'a> Act<'a> {
         // What the version says of the intent is the entry of that version, or the row was moved to another.
         let row = row.map(|row| row.filter(|row| row.version == version));
         let Some(row) = found(self.ledger, named.clone(), row)? else { return Ok(()) };
-        self.committed(
-            "catalogue.document",
-            &named.to_string(),
-            "/input/entry",
-            Some(document(&row.document)),
-        );
+        let what = named.to_string();
+        self.committed("catalogue.document", &what, "/input/entry", Some(document(&row.document)));
+        self.says("catalogue.author", &what, &json!(row.author), &json!(self.body.principal));
+        self.at("catalogue.live_since", &what, Some(row.live_since));
+        Ok(())
+    }
+
+    fn retention(&mut self) -> Result<(), StoreError> {
+        let Some(version) = self.line.pointer("/output/version").and_then(Value::as_u64) else {
+            return Ok(());
+        };
+        let named = Authority::Retention(stored(version));
+        let row = storage::retention::find(self.connection, &self.tenant.slug, version);
+        let Some(row) = found(self.ledger, named.clone(), row)? else { return Ok(()) };
+        let what = named.to_string();
+        self.same("retention.document", &what, "/input/retention", &document(&row.document));
+        self.says("retention.author", &what, &json!(row.author), &json!(self.body.principal));
+        self.at("retention.live_since", &what, Some(row.live_since));
         Ok(())
     }
 
@@ -169,11 +262,12 @@ impl<'a> Act<'a> {
         if let Some(row) = found(self.ledger, named.clone(), row)? {
             let what = named.to_string();
             self.same("agents.principal", &what, "/input/principal", &json!(row.principal));
-            if !is_retired {
+            if is_retired {
+                self.ended("agents.retired_at", &what, &id.to_string(), row.retired_at);
+            } else {
                 self.same("agents.kind", &what, "/input/agent_kind", &json!(row.kind));
                 self.same("agents.name", &what, "/input/name", &json!(row.name));
-            } else if row.retired_at.is_none() {
-                self.ledger.say(format!("{what} was retired, and `agents.retired_at` says that it was not"));
+                self.at("agents.created_at", &what, Some(row.created_at));
             }
         }
         if is_retired { self.revoked() } else { Ok(()) }
@@ -181,6 +275,10 @@ impl<'a> Act<'a> {
 
     fn credential(&mut self) -> Result<(), StoreError> {
         let Some(id) = self.named::<CredentialId>("/output/id") else { return Ok(()) };
+        let parent = self.named::<CredentialId>("/input/parent");
+        let above = parent.and_then(|parent| self.ledger.depths.get(&parent));
+        let depth = above.map_or(0, |above| above.saturating_add(1));
+        self.ledger.depths.insert(id, depth);
         let named = Authority::Credential(id.to_string());
         let row = storage::credential::find(self.connection, &self.tenant.slug, id);
         let Some(row) = found(self.ledger, named.clone(), row)? else { return Ok(()) };
@@ -196,12 +294,15 @@ impl<'a> Act<'a> {
         ] {
             self.same(column, &what, pointer, &stands);
         }
-        if (row.depth == 0) != row.parent.is_none() {
-            self.ledger.say(format!("`credentials.depth` of {what} is {}", row.depth));
+        if row.depth != depth {
+            self.ledger
+                .say(format!("`credentials.depth` of {what} is {}, it has {depth} ancestors", row.depth));
         }
         self.committed("credentials.clauses", &what, "/input/clauses", row.clauses.as_deref().map(document));
         let purpose = row.purpose.map(|purpose| json!(purpose));
         self.committed("credentials.purpose", &what, "/input/purpose", purpose);
+        self.at("credentials.created_at", &what, Some(row.created_at));
+        self.sealed("credentials.secret_digest", &what, row.secret_digest.as_bytes());
         Ok(())
     }
 
@@ -212,9 +313,14 @@ impl<'a> Act<'a> {
             let id: CredentialId = id;
             let named = Authority::Credential(id.to_string());
             let row = storage::credential::find(self.connection, &self.tenant.slug, id);
-            if found(self.ledger, named.clone(), row)?.is_some_and(|row| row.revoked.is_none()) {
-                self.ledger
-                    .say(format!("{named} was revoked, and `credentials.revoked_at` says that it was not"));
+            if let Some(row) = found(self.ledger, named.clone(), row)? {
+                let what = named.to_string();
+                let at = row.revoked.as_ref().map(|revoked| revoked.at);
+                self.ended("credentials.revoked_at", &what, &id.to_string(), at);
+                if let Some(revoked) = row.revoked {
+                    let by = json!(self.body.principal);
+                    self.says("credentials.revoked_by", &what, &json!(revoked.by), &by);
+                }
             }
         }
         Ok(())
@@ -225,133 +331,70 @@ impl<'a> Act<'a> {
         let named = Authority::EnforcementPoint(id.to_string());
         let row = storage::enforcement_point::find(self.connection, &self.tenant.slug, id);
         let Some(row) = found(self.ledger, named.clone(), row)? else { return Ok(()) };
-        if !is_revoked {
-            self.same("enforcement_points.name", &named.to_string(), "/input/name", &json!(row.name));
-        } else if row.revoked.is_none() {
-            self.ledger.say(format!(
-                "{named} was revoked, and `enforcement_points.revoked_at` says that it was not"
-            ));
+        let (what, by) = (named.to_string(), json!(self.body.principal));
+        if is_revoked {
+            let at = row.revoked.as_ref().map(|revoked| revoked.at);
+            self.ended("enforcement_points.revoked_at", &what, &id.to_string(), at);
+            if let Some(revoked) = row.revoked {
+                self.says("enforcement_points.revoked_by", &what, &json!(revoked.by), &by);
+            }
+        } else {
+            self.same("enforcement_points.name", &what, "/input/name", &json!(row.name));
+            self.says("enforcement_points.created_by", &what, &json!(row.created_by), &by);
+            self.at("enforcement_points.created_at", &what, Some(row.created_at));
+            self.sealed("enforcement_points.secret_digest", &what, row.secret_digest.as_bytes());
         }
         Ok(())
     }
 
     /// A person's yes; the last that it takes approves.
-    fn approval(&mut self) -> Result<(), StoreError> {
-        let Some(id) = self.named::<DecisionId>("/input/decision") else { return Ok(()) };
-        if let Some(by) = self.body.principal {
-            self.ledger.given.entry(id.to_string()).or_default().insert(by.to_string());
+    fn approval(&mut self) {
+        let Some(id) = self.named::<DecisionId>("/input/decision") else { return };
+        let id = id.to_string();
+        if let (Some(by), Some(place)) = (self.body.principal, self.ledger.place) {
+            self.ledger.given.entry(id.clone()).or_default().insert(by.to_string(), place);
         }
-        if self.text("/output/status").as_deref() != Some(DecisionStatus::Approved.as_str()) {
-            return Ok(());
-        }
-        let Some((row, what)) = self.decision(id, Authority::Approved(id.to_string()))? else {
-            return Ok(());
-        };
-        self.same("decisions.input_hash", &what, "/input/shown", &json!(row.input_hash));
-        self.same("decisions.approved_until", &what, "/output/approved_until", &json!(row.approved_until));
-        match row.status {
-            // What was approved is used, or ends unused.
-            DecisionStatus::Approved => {
-                if let Some(by) = self.use_of(id, &row)?
-                    && self.is_approved(id)?
-                    && self.use_of(id, &row)? == Some(by)
-                {
-                    let why = format!("{what} was used by {by}, and `decisions.status` says that it was not");
-                    self.ledger.say(why);
-                }
-            }
-            DecisionStatus::Used | DecisionStatus::Expired | DecisionStatus::Withdrawn => {}
-            DecisionStatus::Open | DecisionStatus::Declined | DecisionStatus::Resolved => {
-                self.ledger
-                    .say(format!("decision {id} was approved, and `decisions.status` is {}", row.status));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a decision is approved still: beside a server, it may have been used since its row was read.
-    fn is_approved(&mut self, id: DecisionId) -> Result<bool, StoreError> {
-        let row = storage::decision::find(self.connection, &self.tenant.slug, id)?;
-        Ok(row.is_some_and(|row| row.status == DecisionStatus::Approved))
-    }
-
-    /// The call that used an approval and was not withdrawn, by the log: one that names it, when it was approved, and
-    /// was allowed.
-    fn use_of(&mut self, id: DecisionId, row: &Decision) -> Result<Option<ReceiptId>, StoreError> {
-        let (slug, chain) = (&self.tenant.slug, Chain::Credential(row.credential));
-        let Some(mut next) = storage::receipt::first_seq_since(self.connection, slug, &chain, self.body.at)?
-        else {
-            return Ok(None);
-        };
-        let (mut used, id) = (None, id.to_string());
-        loop {
-            let page = match storage::receipt::of_chain(self.connection, slug, &chain, next, PAGE) {
-                Ok(page) => page,
-                // What cannot be read is found where the log is looked over.
-                Err(StoreError::Corrupt { .. }) => return Ok(used),
-                Err(error @ StoreError::Failed(_)) => return Err(error),
-            };
-            let Some(last) = page.last() else { return Ok(used) };
-            next = last.body.seq.saturating_add(1);
-            for stored in &page {
-                let input: Value = serde_json::from_str(&stored.input).unwrap_or_default();
-                let says = |pointer: &str| input.pointer(pointer).and_then(Value::as_str);
-                if stored.body.kind == Kind::GateWithdrawn {
-                    let withdrawn = says("/receipt").map(str::to_owned);
-                    used = used.filter(|used: &ReceiptId| Some(used.to_string()) != withdrawn);
-                } else if stored.body.kind == Kind::GateEvaluate
-                    && stored.body.outcome == Some(Outcome::Allow)
-                    && says("/decision") == Some(&id)
-                    && says("/asked/status") == Some(DecisionStatus::Approved.as_str())
-                {
-                    used = Some(stored.body.id);
-                }
-            }
+        if self.text("/output/status").as_deref() == Some(DecisionStatus::Approved.as_str()) {
+            self.ledger.put.insert(Authority::Approved(id));
         }
     }
 
-    /// A decision that ended stays so.
-    fn decided(&mut self, status: DecisionStatus) -> Result<(), StoreError> {
-        let Some(id) = self.named::<DecisionId>("/input/decision") else { return Ok(()) };
-        let row = storage::decision::find(self.connection, &self.tenant.slug, id);
-        match row {
-            Ok(Some(row)) if row.status == status => {}
-            Ok(Some(row)) => {
-                self.ledger
-                    .say(format!("decision {id} is {status}, and `decisions.status` is {}", row.status));
-            }
-            Ok(None) => self.ledger.say(format!("decision {id} is not there")),
-            Err(StoreError::Corrupt { place, detail }) => {
-                self.ledger.say(format!("decision {id}: {place} cannot be read: {detail}"));
-            }
-            Err(error @ StoreError::Failed(_)) => return Err(error),
-        }
-        Ok(())
+    /// Holds a time against the act's own.
+    fn at(&mut self, column: &str, what: &str, stands: Option<Timestamp>) {
+        self.says(column, what, &json!(stands), &json!(self.body.at));
     }
 
-    /// A decision's row, whose credential and agent are those of the receipt.
-    fn decision(
-        &mut self,
-        id: DecisionId,
-        named: Authority,
-    ) -> Result<Option<(Decision, String)>, StoreError> {
-        let row = storage::decision::find(self.connection, &self.tenant.slug, id);
-        let Some(row) = found(self.ledger, named, row)? else { return Ok(None) };
-        let what = format!("decision {id}");
-        let whose = (Some(row.credential), Some(row.agent));
-        if whose != (self.body.credential, self.body.agent) {
-            self.ledger.say(format!("`decisions.credential` or `decisions.agent` of {what} is another's"));
+    /// Holds the end of something against the act that ended it.
+    fn ended(&mut self, column: &str, what: &str, id: &str, stands: Option<Timestamp>) {
+        self.ledger.put.insert(Authority::Ended(id.to_owned()));
+        if stands.is_some() {
+            self.at(column, what, stands);
+        } else {
+            let word = if column.ends_with("revoked_at") { "revoked" } else { "retired" };
+            self.ledger.say(format!("{what} was {word}, and `{column}` says that it was not"));
         }
-        Ok(Some((row, what)))
+    }
+
+    /// Holds a hash that is kept against its seal, where the receipt has one and the key is at hand.
+    fn sealed(&mut self, column: &str, what: &str, stands: &[u8]) {
+        if let (Some(recorded), Some(lookup)) = (self.text("/input/secret"), self.lookup)
+            && seal(lookup, stands) != recorded
+        {
+            self.ledger.say(format!("`{column}` of {what} is not the one that was recorded"));
+        }
+    }
+
+    /// Holds a value against another.
+    pub(super) fn says(&mut self, column: &str, what: &str, stands: &Value, said: &Value) {
+        if said != stands {
+            self.ledger.say(format!("`{column}` of {what} is {stands}, {said} was recorded"));
+        }
     }
 
     /// Holds a value against what the receipt says plainly.
-    fn same(&mut self, column: &str, what: &str, pointer: &str, stands: &Value) {
-        let said = self.line.pointer(pointer).unwrap_or(&Value::Null);
-        if said != stands {
-            let why = format!("`{column}` of {what} is {stands}, {said} was recorded");
-            self.ledger.say(why);
-        }
+    pub(super) fn same(&mut self, column: &str, what: &str, pointer: &str, stands: &Value) {
+        let said = self.line.pointer(pointer).cloned().unwrap_or_default();
+        self.says(column, what, stands, &said);
     }
 
     /// Holds a value against the commitment that stands for it in the receipt.
@@ -379,9 +422,9 @@ impl<'a> Act<'a> {
     }
 
     /// Holds a first version, which nobody wrote, against what every first version says.
-    fn first(&mut self, column: &str, named: &Authority, stands: &str, initial: &Value) {
+    fn first(&mut self, column: &str, what: &str, stands: &str, initial: &Value) {
         if document(stands) != *initial {
-            self.ledger.say(format!("`{column}` of {named} is not what every first version says"));
+            self.ledger.say(format!("`{column}` of {what} is not what every first version says"));
         }
     }
 
@@ -390,8 +433,16 @@ impl<'a> Act<'a> {
     }
 
     /// An id that the documents name. Without one there is nothing to hold: the rows it made have no receipt then.
-    fn named<T: FromStr>(&self, pointer: &str) -> Option<T> {
-        self.line.pointer(pointer)?.as_str()?.parse().ok()
+    pub(super) fn named<T: FromStr>(&self, pointer: &str) -> Option<T> {
+        named(&self.line, pointer)
+    }
+}
+
+/// What cannot be read is found where it stands.
+pub(super) fn readable<T>(found: Result<Option<T>, StoreError>) -> Result<Option<T>, StoreError> {
+    match found {
+        Err(StoreError::Corrupt { .. }) => Ok(None),
+        other => other,
     }
 }
 

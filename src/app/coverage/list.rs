@@ -91,9 +91,16 @@ fn json_lines(mut from: impl BufRead, columns: &Columns, each: Each<'_>) -> Resu
                 entry(number, columns, |name| Ok(members.get(name).map(text_of).transpose()?.flatten()))
             }
             Ok(_) => Err(Malformed { line: number, detail: "it is no JSON object".into() }),
-            Err(error) => Err(Malformed { line: number, detail: format!("it is not JSON: {error}") }),
+            Err(error) => Err(Malformed { line: number, detail: not_json(&error) }),
         });
     }
+}
+
+/// Why a line is not JSON, and at which of its characters: what the parser calls its line is always the first.
+fn not_json(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    let why = said.rsplit_once(" at line ").map_or(said.as_str(), |(why, _)| why);
+    format!("it is not JSON: {why}, at its column {}", error.column())
 }
 
 /// Text, or a number in the digits it is written with; null is none.
@@ -107,7 +114,8 @@ fn text_of(value: &Value) -> Result<Option<String>, String> {
 }
 
 fn table(from: impl BufRead, columns: &Columns, each: Each<'_>) -> Result<u64, String> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(from);
+    let mut reader =
+        csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(OneBreak::of(from));
     let heading = reader.headers().map_err(|error| format!("its heading cannot be read: {error}"))?.clone();
     let mut places: HashMap<&str, usize> = HashMap::new();
     for (place, name) in heading.iter().enumerate() {
@@ -133,7 +141,7 @@ fn table(from: impl BufRead, columns: &Columns, each: Each<'_>) -> Result<u64, S
             Ok(false) => return Ok(lines),
             Ok(true) if record.len() != heading.len() => {
                 lines = counted(lines)?;
-                let detail = format!("it has {} cells, the heading {}", record.len(), heading.len());
+                let detail = unlike_heading(record.len(), &heading);
                 each(Err(Malformed { line: number, detail }));
             }
             Ok(true) => {
@@ -147,9 +155,75 @@ fn table(from: impl BufRead, columns: &Columns, each: Each<'_>) -> Result<u64, S
             Err(error) if error.is_io_error() => return Err(error.to_string()),
             Err(error) => {
                 lines = counted(lines)?;
-                each(Err(Malformed { line: number, detail: error.to_string() }));
+                each(Err(Malformed { line: number, detail: not_a_record(&error, &heading) }));
             }
         }
+    }
+}
+
+/// A text with `\n` where lines end with `\r\n`: the reader of records counts a line from the first of the two, and
+/// would call every line by the number of the one before.
+struct OneBreak<R> {
+    from: R,
+    /// A `\r` that was taken, before it is known what follows.
+    held: bool,
+}
+
+impl<R> OneBreak<R> {
+    const fn of(from: R) -> Self {
+        Self { from, held: false }
+    }
+}
+
+impl<R: BufRead> Read for OneBreak<R> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let mut written = 0usize;
+        let mut room = out.iter_mut();
+        let mut put = |byte: u8| room.next().map(|place| *place = byte).inspect(|()| written += 1).is_some();
+        loop {
+            let there = self.from.fill_buf()?;
+            if there.is_empty() {
+                self.held = self.held && !put(b'\r');
+                return Ok(written);
+            }
+            let (mut taken, mut is_full) = (0usize, false);
+            for byte in there {
+                // A break's first half is left out, any other `\r` is late by one.
+                is_full = self.held && *byte != b'\n' && !put(b'\r');
+                if is_full {
+                    break;
+                }
+                self.held = *byte == b'\r';
+                is_full = !self.held && !put(*byte);
+                if is_full {
+                    break;
+                }
+                taken = taken.saturating_add(1);
+            }
+            self.from.consume(taken);
+            if is_full {
+                return Ok(written);
+            }
+        }
+    }
+}
+
+/// What a record has too few or too many of.
+fn unlike_heading(cells: usize, heading: &csv::StringRecord) -> String {
+    let counts = format!("it has {cells} cells, the heading {}", heading.len());
+    match heading.get(cells) {
+        Some(name) => format!("{counts}: `{}` is the first that is missing", shown(name)),
+        None => format!("{counts}: column {} is the first without a name", heading.len().saturating_add(1)),
+    }
+}
+
+/// Why a record cannot be read, and in which column.
+fn not_a_record(error: &csv::Error, heading: &csv::StringRecord) -> String {
+    let csv::ErrorKind::Utf8 { err, .. } = error.kind() else { return error.to_string() };
+    let byte = err.valid_up_to().saturating_add(1);
+    match heading.get(err.field()) {
+        Some(name) => in_column(name, &format!("its byte {byte} is not UTF-8")),
+        None => format!("column {} is not UTF-8", err.field().saturating_add(1)),
     }
 }
 
@@ -167,29 +241,41 @@ fn entry(
     columns: &Columns,
     cell: impl Fn(&str) -> Result<Option<String>, String>,
 ) -> Result<Listed, Malformed> {
-    let named = |name: &Option<String>, usual: &str| {
-        let name = name.as_deref().unwrap_or(usual).to_owned();
-        let found = cell(&name).map_err(|why| format!("`{}`: {why}", shown(&name)))?;
-        match found {
-            Some(text) if text.len() > LONGEST_TEXT => {
-                Err(format!("`{}` has {} bytes, {LONGEST_TEXT} are allowed", shown(&name), text.len()))
-            }
-            other => Ok(other),
-        }
-    };
+    let column = |name: &Option<String>, usual: &str| name.as_deref().unwrap_or(usual).to_owned();
     let read = || {
-        let reference = named(&columns.reference, "reference")?.ok_or("it gives no reference")?;
-        let amount = named(&columns.amount, "amount")?;
-        let currency = named(&columns.currency, "currency")?;
-        let currency = currency.map(|code| code.parse::<Currency>()).transpose()?;
-        if let (Some(amount), Some(currency)) = (&amount, currency) {
-            Amount::parse(amount, currency)?;
+        let [reference, amount, currency, time] = [
+            column(&columns.reference, "reference"),
+            column(&columns.amount, "amount"),
+            column(&columns.currency, "currency"),
+            column(&columns.time, "time"),
+        ];
+        let named = |name: &str| cell(name).and_then(bounded).map_err(|why| in_column(name, &why));
+        let listed = named(&reference)?.ok_or_else(|| in_column(&reference, "there is none"))?;
+        let code = named(&currency)?.map(|code| code.parse::<Currency>());
+        let code = code.transpose().map_err(|why| in_column(&currency, &why))?;
+        let value = named(&amount)?;
+        if let (Some(value), Some(code)) = (&value, code) {
+            Amount::parse(value, code).map_err(|why| in_column(&amount, &why))?;
         }
-        let at = named(&columns.time, "time")?.map(|at| at.parse()).transpose()?;
-        let key = if columns.key.is_some() { named(&columns.key, "")? } else { None };
-        Ok(Listed { line, reference, amount: amount.map(|amount| (amount, currency)), at, key })
+        let at = named(&time)?.map(|at| at.parse()).transpose();
+        let at = at.map_err(|why: String| in_column(&time, &why))?;
+        let key = columns.key.as_deref().map(named).transpose()?.flatten();
+        Ok(Listed { line, reference: listed, amount: value.map(|value| (value, code)), at, key })
     };
     read().map_err(|detail: String| Malformed { line, detail })
+}
+
+fn in_column(name: &str, why: &str) -> String {
+    format!("`{}`: {why}", shown(name))
+}
+
+fn bounded(found: Option<String>) -> Result<Option<String>, String> {
+    match found {
+        Some(text) if text.len() > LONGEST_TEXT => {
+            Err(format!("{} bytes, {LONGEST_TEXT} are allowed", text.len()))
+        }
+        other => Ok(other),
+    }
 }
 
 fn shown(text: &str) -> String {
@@ -218,6 +304,24 @@ mod tests {
         let only = |lines: &[Result<Listed, Malformed>]| Listed { line: 0, ..lines[0].clone().unwrap() };
         assert_eq!(only(&table), only(&json));
         assert_eq!((table[0].as_ref().unwrap().line, json[0].as_ref().unwrap().line), (2, 1));
+    }
+
+    #[test]
+    fn lines_are_counted_alike_however_they_end() {
+        let text = "reference,amount\nch_1\n\"a\nb\",1\nch_\rx,2\nch_2\n";
+        let said = |text: &str, size| -> Vec<u64> {
+            let mut found = Vec::new();
+            let reader = std::io::BufReader::with_capacity(size, text.as_bytes());
+            read(reader, &Columns::default(), |line| {
+                found.extend(line.err().map(|malformed| malformed.line));
+            })
+            .unwrap();
+            found
+        };
+        for size in [1, 2, 3, 7, 4096] {
+            assert_eq!(said(text, size), said(&text.replace('\n', "\r\n"), size), "{size}");
+            assert_eq!(said(&text.replace('\r', ""), size), [2, 6]);
+        }
     }
 
     #[test]

@@ -5,8 +5,10 @@
 //! taken for each other.
 
 mod list;
+mod table;
 
 pub use list::{Columns, Listed, MOST_LINES, Malformed};
+pub use table::table;
 
 use crate::domain::{Amount, IntentPattern, TenantSlug, Timestamp};
 use crate::storage::coverage::{self as ledger, Recorded};
@@ -18,8 +20,8 @@ use std::io::BufRead;
 
 /// How many effects are read at once.
 const PAGE: i64 = 1000;
-/// How much of each sort is named; all is counted.
-const MOST_NAMED: usize = 1000;
+/// How much of each sort is named unless more is asked for; all is counted.
+pub const MOST_NAMED: usize = 1000;
 
 /// What is held against what.
 #[derive(Debug, Clone)]
@@ -34,6 +36,8 @@ pub struct Asked {
     pub until: Option<Timestamp>,
     /// Which column holds what.
     pub columns: Columns,
+    /// How much of each sort is named.
+    pub most_named: usize,
 }
 
 /// So many of one sort, the first of them named.
@@ -46,15 +50,54 @@ pub struct Named {
 }
 
 impl Named {
-    fn add(&mut self, item: impl FnOnce() -> Value) {
+    fn add(&mut self, asked: &Asked, item: impl FnOnce() -> Value) {
         self.count = self.count.saturating_add(1);
-        if self.items.len() < MOST_NAMED {
+        if self.items.len() < asked.most_named {
             self.items.push(item());
         }
     }
 
+    /// How many are counted and not named.
+    pub fn more(&self) -> u64 {
+        self.count.saturating_sub(u64::try_from(self.items.len()).unwrap_or(u64::MAX))
+    }
+
     fn to_json(&self) -> Value {
         json!({"count": self.count, "items": self.items})
+    }
+}
+
+/// What lines, or effects, have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sort {
+    /// Listed, and no call let it happen.
+    MissingReceipt,
+    /// Listed with another amount than was allowed.
+    AmountsDiffer,
+    /// Allowed, and not listed.
+    NeverDone,
+    /// Listed, and not known to be done.
+    NotSettled,
+    /// Listed before.
+    Duplicates,
+    /// Not to be read.
+    Malformed,
+    /// Allowed, done and listed alike.
+    Matched,
+}
+
+impl Sort {
+    /// Its name, as the wire has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::MissingReceipt => "missing_receipt",
+            Self::AmountsDiffer => "amounts_differ",
+            Self::NeverDone => "never_done",
+            Self::NotSettled => "not_settled",
+            Self::Duplicates => "duplicates",
+            Self::Malformed => "malformed",
+            Self::Matched => "matched",
+        }
     }
 }
 
@@ -66,7 +109,7 @@ pub struct Coverage {
     /// Effects read from the ledger.
     pub effects: u64,
     /// Lines whose effect was allowed and is done, with the same amount.
-    pub matched: u64,
+    pub matched: Named,
     /// Lines without an effect: calls that never passed the gate.
     pub missing: Named,
     /// Lines whose effect the ledger does not know to be done.
@@ -99,6 +142,19 @@ impl Coverage {
         differences.iter().all(|named| named.count == 0)
     }
 
+    /// Every sort of line and effect: differences first.
+    pub fn sorts(&self) -> [(Sort, &Named); 7] {
+        [
+            (Sort::MissingReceipt, &self.missing),
+            (Sort::AmountsDiffer, &self.differing),
+            (Sort::NeverDone, &self.never_done),
+            (Sort::NotSettled, &self.unsettled),
+            (Sort::Duplicates, &self.duplicates),
+            (Sort::Malformed, &self.malformed),
+            (Sort::Matched, &self.matched),
+        ]
+    }
+
     /// As the wire shows it.
     pub fn to_json(&self, asked: &Asked) -> Value {
         json!({
@@ -109,7 +165,7 @@ impl Coverage {
             "agrees": self.agrees(),
             "lines": self.lines,
             "effects": self.effects,
-            "matched": self.matched,
+            "matched": self.matched.count,
             "missing_receipt": self.missing.to_json(),
             "not_settled": self.unsettled.to_json(),
             "amounts_differ": self.differing.to_json(),
@@ -160,7 +216,7 @@ pub fn coverage(
             lines.hold(recorded, asked, &mut found);
         }
     }
-    lines.end(&mut found);
+    lines.end(asked, &mut found);
     Ok(found)
 }
 
@@ -189,7 +245,7 @@ impl Lines {
         let listed = match line {
             Ok(listed) => listed,
             Err(Malformed { line, detail }) => {
-                found.malformed.add(|| json!({"line": line, "detail": detail}));
+                found.malformed.add(asked, || json!({"line": line, "detail": detail}));
                 return;
             }
         };
@@ -203,7 +259,7 @@ impl Lines {
             let first = first.line;
             found
                 .duplicates
-                .add(|| json!({"line": listed.line, "reference": listed.reference, "first": first}));
+                .add(asked, || json!({"line": listed.line, "reference": listed.reference, "first": first}));
             return;
         }
         let place = self.listed.len();
@@ -225,24 +281,24 @@ impl Lines {
         let line = place.and_then(|place| self.listed.get_mut(place)).filter(|(_, is_held)| !is_held);
         let Some((listed, is_held)) = line else {
             if is_inside(Some(effect.claimed_at), asked) && effect.status != EffectStatus::Failed {
-                found.never_done.add(|| described(recorded));
+                found.never_done.add(asked, || described(recorded));
             }
             return;
         };
         *is_held = true;
         match (differs(listed, recorded.amount), effect.status) {
-            (Some(why), _) => found.differing.add(|| with_line(recorded, listed, Some(why))),
-            (None, EffectStatus::Done) => found.matched = found.matched.saturating_add(1),
+            (Some(why), _) => found.differing.add(asked, || with_line(recorded, listed, Some(why))),
+            (None, EffectStatus::Done) => found.matched.add(asked, || with_line(recorded, listed, None)),
             (None, EffectStatus::Claimed | EffectStatus::Unknown | EffectStatus::Failed) => {
-                found.unsettled.add(|| with_line(recorded, listed, None));
+                found.unsettled.add(asked, || with_line(recorded, listed, None));
             }
         }
     }
 
     /// What nothing in the ledger answers to.
-    fn end(self, found: &mut Coverage) {
+    fn end(self, asked: &Asked, found: &mut Coverage) {
         for (listed, _) in self.listed.iter().filter(|(_, is_held)| !is_held) {
-            found.missing.add(|| {
+            found.missing.add(asked, || {
                 json!({
                     "line": listed.line,
                     "reference": listed.reference,

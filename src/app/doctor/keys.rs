@@ -1,6 +1,7 @@
 //! The keys: whether the master key opens them, and which are in force.
 
 use super::{Finding, Patient};
+use crate::crypto::SigningKey;
 use crate::crypto::keyring::{KeyName, KeyPurpose, KeyringError, MasterKey};
 use crate::storage::tenant::Tenant;
 use crate::storage::{self, AnyConnection, DataDirectory, StoreError};
@@ -55,8 +56,15 @@ pub(super) fn look_over(
             }
         };
         let name = KeyName { tenant: &key.tenant, key: key.id, purpose };
-        if let Err(error) = master.unwrap(&key.wrapped, &name) {
-            wrong.push(format!("{purpose} key {}: {error}", key.id));
+        let private = match master.unwrap(&key.wrapped, &name) {
+            Ok(private) => private,
+            Err(error) => {
+                wrong.push(format!("{purpose} key {}: {error}", key.id));
+                continue;
+            }
+        };
+        if key.public != public_half(purpose, &private) {
+            wrong.push(format!("`keys.public` of {purpose} key {} is not its own", key.id));
         }
     }
     let mut overlaps = Vec::new();
@@ -69,6 +77,9 @@ pub(super) fn look_over(
             count => overlaps.push(format!("{count} {purpose} keys are in force, the newest is used")),
         }
     }
+    for other in wrong.iter().skip(1) {
+        found(Finding::fail("keys", format!("{slug}: {other}")));
+    }
     found(match wrong.first() {
         Some(first) => Finding::fail(
             "keys",
@@ -80,4 +91,15 @@ pub(super) fn look_over(
         None => Finding::ok("keys", format!("{slug}: {} open; {}", stored.len(), overlaps.join("; "))),
     });
     Ok(())
+}
+
+/// The public half of a private one, of those that have any.
+fn public_half(purpose: KeyPurpose, private: &[u8]) -> Option<Vec<u8>> {
+    match purpose {
+        KeyPurpose::Log | KeyPurpose::Token => {
+            let seed = <&[u8; 32]>::try_from(private).ok()?;
+            SigningKey::from_seed(seed).map(|key| key.public().0.to_vec())
+        }
+        KeyPurpose::Auth | KeyPurpose::Lookup => None,
+    }
 }

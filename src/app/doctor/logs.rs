@@ -32,22 +32,36 @@ pub(super) fn look_over(
             "authority",
             Part::Authority,
             format!(
-                "{} documents, credentials, people and approvals, each as a receipt put it there",
+                "{} documents, credentials, people, keys and approvals, each as a receipt put it there, and what came of \
+                 calls as receipts tell it",
                 log.rows
             ),
         ),
     ] {
-        found(finding(name, &log, part, slug.as_str(), &well));
+        tell(name, &log, part, slug.as_str(), &well, found);
     }
     Ok(())
 }
 
-fn finding(name: &'static str, log: &Examined, part: Part, slug: &str, well: &str) -> Finding {
+/// Says of a part that it is well, or names each fault; the first with what to do.
+fn tell(
+    name: &'static str,
+    log: &Examined,
+    part: Part,
+    slug: &str,
+    well: &str,
+    found: &mut dyn FnMut(Finding),
+) {
     let mut faults = log.faults.iter().filter(|fault| fault.part == part);
-    let Some(first) = faults.next() else { return Finding::ok(name, format!("{slug}: {well}")) };
-    let more = match faults.count() {
+    let Some(first) = faults.next() else {
+        return found(Finding::ok(name, format!("{slug}: {well}")));
+    };
+    let more = match faults.clone().count() {
         0 => String::new(),
         more => format!(" (and {more} more)"),
     };
-    Finding::fail(name, format!("{slug}: {first}{more}: {ADVICE}"))
+    found(Finding::fail(name, format!("{slug}: {first}{more}: {ADVICE}")));
+    for fault in faults {
+        found(Finding::fail(name, format!("{slug}: {fault}")));
+    }
 }

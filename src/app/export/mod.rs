@@ -6,6 +6,8 @@
 //!               │                        └ a receipt of kind `export`, recorded once however often this is written
 //!               └ the same bytes each time: what broke off is written again up to there, and goes on
 //! ```
+//!
+//! They are the same until content in it is erased: from then on what broke off, or is there already, is not gone on with.
 
 mod columns;
 mod erasing;
@@ -16,6 +18,7 @@ mod table;
 
 pub use form::Format;
 pub use progress::Progress;
+pub(super) use table::defuse;
 
 use super::App;
 use super::tree::Tree;
@@ -74,6 +77,9 @@ pub enum ExportError {
     /// It could not be written in its form.
     #[error("the export could not be written: {0}")]
     Unwritten(String),
+    /// What is there of it says what was erased since it began.
+    #[error("content in it was erased since it began; begin another export")]
+    Erased,
     /// Whoever wanted it is gone.
     #[error("nobody takes the export any more")]
     Gone,
@@ -136,6 +142,18 @@ pub fn is_kept(begun: &Export, now: Timestamp) -> bool {
     now < begun.header.at.plus(RESUMED_FOR)
 }
 
+/// Refuses to go on with an export of whose content some was erased since it began.
+pub fn require_unerased(connection: &mut AnyConnection, begun: &Export) -> Result<(), ExportError> {
+    let header = &begun.header;
+    let whose = whose(connection, &header.tenant, header.subject)?;
+    let span = span(connection, header)?;
+    if exported::is_erased_since(connection, &header.tenant, whose, span, header.size)? {
+        Err(ExportError::Erased)
+    } else {
+        Ok(())
+    }
+}
+
 /// Along which index a subject's receipts are found.
 fn whose(connection: &mut AnyConnection, tenant: &TenantSlug, subject: Subject) -> Result<Whose, StoreError> {
     Ok(match subject {
@@ -168,8 +186,15 @@ fn span(connection: &mut AnyConnection, header: &Header) -> Result<(u64, u64), S
 /// manifest. Gives how many receipts it holds.
 ///
 /// A page is read on a connection of its own, given back before the piece leaves: whoever takes the export slowly
-/// keeps no connection from others.
-pub fn write(app: &App, begun: &Export, runtime: &Handle, sink: &mut Sink<'_>) -> Result<u64, ExportError> {
+/// keeps no connection from others. Where the export is gone on with, its manifest is recorded only if it fits what was
+/// written before.
+pub fn write(
+    app: &App,
+    begun: &Export,
+    is_continued: bool,
+    runtime: &Handle,
+    sink: &mut Sink<'_>,
+) -> Result<u64, ExportError> {
     let header = &begun.header;
     let format: Format = begun.format.parse().map_err(ExportError::Unwritten)?;
     let mut form: Box<dyn Form> = match format {
@@ -197,6 +222,10 @@ pub fn write(app: &App, begun: &Export, runtime: &Handle, sink: &mut Sink<'_>) -
         let Some(last) = page.last() else { break };
         shown.reached(last.log_index.saturating_add(1).saturating_sub(first));
         next = Next::after(last);
+    }
+    if is_continued {
+        // What was erased after its page was read was erased after this.
+        require_unerased(&mut *app.readers.get()?, begun)?;
     }
     let manifest = record(app, begun, lines, form.manifest()?, runtime)?;
     let line = match format {
@@ -226,6 +255,7 @@ fn record(
     runtime: &Handle,
 ) -> Result<Ending, ExportError> {
     let (tenant, row) = (begun.header.tenant.clone(), begun.clone());
+    let written = manifest.clone();
     let recording = app.committer.act(tenant.clone(), move |books| act::record(books, &row, lines, manifest));
     let sealed = answered(runtime.block_on(recording))?;
     match &sealed.value {
@@ -236,6 +266,10 @@ fn record(
                 place: "exports.log_index",
                 detail: format!("nothing stands at place {log_index} of the log of `{tenant}`"),
             })?;
+            // Nothing else makes other bytes of the same export.
+            if form::Documents::of(&stored)?.output != written {
+                return Err(ExportError::Erased);
+            }
             Ok(Ending { stored: Arc::new(stored), receipt: None })
         }
     }

@@ -108,7 +108,7 @@ impl Form for Table {
 }
 
 /// A cell that no spreadsheet takes for a formula: what begins like one gets an apostrophe before it.
-fn defuse(cell: String) -> String {
+pub(in crate::app) fn defuse(cell: String) -> String {
     if cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\0']) { format!("'{cell}") } else { cell }
 }
 

@@ -104,6 +104,9 @@ fn of_effect(input: &Value, output: &Value) -> String {
     let effect = said(input, "effect");
     let by = if input.get("enforcement_point").is_some() { " by its enforcement point" } else { "" };
     match said(input, "said") {
+        _ if input.get("unknown_since").is_some() => {
+            format!("had the question put how effect {effect} ended, for which there was no room before")
+        }
         nothing if nothing.is_empty() => {
             format!("reported nothing on effect {effect} in time: {}", said(output, "status"))
         }

@@ -2,7 +2,7 @@
 
 use super::case::{Gathering, document, id};
 use super::names::{Names, spoken};
-use crate::domain::{EffectId, PrincipalId, Timestamp};
+use crate::domain::{EffectId, PrincipalId};
 use crate::evidence::receipt::Kind;
 use crate::storage::effect::{self, Effect, EffectStatus};
 use crate::storage::receipt::StoredReceipt;
@@ -14,8 +14,6 @@ pub(super) struct Ending {
     pub(super) effect: Effect,
     /// The person who said how it ended, where nobody else knew.
     pub(super) resolved_by: Option<PrincipalId>,
-    /// The person who is asked, since when nobody knows.
-    pub(super) unknown_since: Option<Timestamp>,
 }
 
 impl Gathering<'_> {
@@ -25,7 +23,7 @@ impl Gathering<'_> {
             return Ok(None);
         };
         let Some(effect) = effect::find(self.connection, self.tenant, found)? else { return Ok(None) };
-        let mut ending = Ending { effect, resolved_by: None, unknown_since: None };
+        let mut ending = Ending { effect, resolved_by: None };
         let Some(ended_at) = ending.effect.ended_at else { return Ok(Some(ending)) };
         let is_of =
             |stored: &StoredReceipt| id::<EffectId>(&document(&stored.input), "effect") == Some(found);
@@ -35,7 +33,6 @@ impl Gathering<'_> {
         if let Some(question) = question
             && let Some(question) = decision::find(self.connection, self.tenant, question)?
         {
-            ending.unknown_since = Some(question.opened_at);
             ending.resolved_by = question.decided_by;
             self.act(Kind::EffectOutcome, question.opened_at, is_of)?;
             if let Some(at) = question.decided_at {
@@ -59,8 +56,7 @@ impl Ending {
                 ));
             }
             EffectStatus::Unknown => {
-                let since = self.unknown_since.map_or(at, spoken);
-                return Ok(format!("nobody knows since {since} whether effect {id} happened"));
+                return Ok(format!("nobody knows since {at} whether effect {id} happened"));
             }
             EffectStatus::Done => "was done",
             EffectStatus::Failed => "failed",

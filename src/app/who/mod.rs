@@ -17,7 +17,7 @@ use self::case::Case;
 use self::names::Names;
 use super::lookup::{self, LookupError};
 use super::tree::Tree;
-use super::{App, Caller, export};
+use super::{App, Caller, Place, export};
 use crate::committer::clock;
 use crate::domain::{DecisionId, EffectId, ReceiptId, Timestamp};
 use crate::evidence::receipt::Kind;
@@ -83,10 +83,15 @@ pub fn reads(caller: &Caller, stored: &StoredReceipt) -> bool {
 
 /// Looks for what is sought, among what the caller may see. `Err` of the inner result is how many receipts could not
 /// be looked through, where nothing was found.
-pub async fn ask(app: &App, caller: Caller, sought: Sought) -> Result<Result<Answer, u64>, LookupError> {
+pub async fn ask(
+    app: &App,
+    place: Place,
+    caller: Caller,
+    sought: Sought,
+) -> Result<Result<Answer, u64>, LookupError> {
     let key = if sought.needs_key() { Some(lookup::key(app, caller.tenant()).await?) } else { None };
     let now = clock::now();
-    let answered = app.read(move |connection| {
+    let answered = app.read_in(place, move |connection| {
         let matches = find::find(connection, &caller, &sought, key.as_ref())?;
         let mut told = Vec::new();
         for found in matches.found {
@@ -102,7 +107,8 @@ pub async fn ask(app: &App, caller: Caller, sought: Sought) -> Result<Result<Ans
             Ok(Answer { told, more: matches.more, not_searched: matches.not_searched })
         })
     });
-    Ok(answered.await?)
+    let (_, answered) = answered.await?;
+    Ok(answered)
 }
 
 fn tell(
@@ -133,8 +139,13 @@ fn tell(
 ///
 /// Content comes along where the caller may read the receipt itself; of another's act the documents stand alone, which
 /// commit to theirs.
-pub async fn file(app: &App, caller: Caller, id: ReceiptId) -> Result<Option<Vec<u8>>, StoreError> {
-    app.read(move |connection| {
+pub async fn file(
+    app: &App,
+    place: Place,
+    caller: Caller,
+    id: ReceiptId,
+) -> Result<Option<Vec<u8>>, StoreError> {
+    let read = app.read_in(place, move |connection| {
         let found = receipt::find(connection, caller.tenant(), id.log_index())?;
         let Some(stored) = found.filter(|stored| stored.body.id == id && reads(&caller, stored)) else {
             return Ok(None);
@@ -149,6 +160,7 @@ pub async fn file(app: &App, caller: Caller, id: ReceiptId) -> Result<Option<Vec
             lines.push(b'\n');
         }
         Ok(Some(lines))
-    })
-    .await
+    });
+    let (_, lines) = read.await?;
+    Ok(lines)
 }

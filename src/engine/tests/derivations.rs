@@ -462,7 +462,7 @@ fn a_pointer_that_leads_nowhere_in_the_schema_is_named() {
     let check = |arguments: Value, pointer: &str| {
         let value = json!({"title": "t", "effect": false, "arguments": arguments, "resource": pointer,
             "counterparties": [{"const": "acct:1"}]});
-        entry(value).check_places()
+        entry(value).check_meant()
     };
     let closed = || {
         json!({"type": "object", "properties": {

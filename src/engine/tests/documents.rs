@@ -151,6 +151,7 @@ fn yaml_faults_say_where_and_what() {
             "a: !secret 5\n",
             "not YAML: line 1, column 12: unsupported tag `!secret` (a text that begins with `*`, `&` or `!` needs quotes)",
         ),
+        ("a: 1\nb: [2\n", "not YAML: line 2, column 4: unclosed bracket '['"),
         ("a: 0x10\n", "/a: `0x10` is not a number as JSON writes it with all its digits: quote it"),
     ] {
         assert_eq!(read_text(text.as_bytes(), Notation::Yaml).unwrap_err().to_string(), said);

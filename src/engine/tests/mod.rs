@@ -16,6 +16,7 @@ mod documents;
 mod explanations;
 mod generate;
 mod grounds;
+mod keywords;
 mod laws;
 mod ledger;
 mod limit_laws;

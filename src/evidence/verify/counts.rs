@@ -19,8 +19,12 @@ pub(super) struct Counts {
     pub(super) erased: u64,
     /// Tiles of logs.
     pub(super) tiles: u64,
+    /// Entry bundles.
+    pub(super) bundles: u64,
     /// Consistency proofs.
     pub(super) proofs: u64,
+    /// Inclusion proofs.
+    pub(super) inclusion_proofs: u64,
 }
 
 impl Counts {

@@ -10,8 +10,8 @@ use crate::evidence::{
     export::{Exporter, Header},
     line::Line,
     merkle::{Frontier, consistency_path, leaf_hash, path},
-    note::{VerifierKey, sign_checkpoint},
-    receipt::{Body, Inclusion, Kind, Receipt, authenticate, leaf},
+    note::{LogProof, VerifierKey, sign_checkpoint},
+    receipt::{Body, Inclusion, Kind, Receipt, authenticate, leaf, leaf_data},
     subject::Subject,
 };
 use serde_json::{Value, json};
@@ -188,6 +188,29 @@ impl TestLog {
         let leaves = self.leaves(self.size());
         let first = number * 256;
         (first..first + width).flat_map(|place| node(&leaves, 8 * level, place).0).collect()
+    }
+
+    /// The data of leaves, each behind its length.
+    pub(super) fn bundle(&self, first: usize, width: usize) -> Vec<u8> {
+        let auth_key = AuthKey::from_bytes(&[5; 32]);
+        let entry = |record: &Record| {
+            let hash = record.body.hash();
+            let data = leaf_data(&hash, &authenticate(&auth_key, &hash));
+            [&u16::try_from(data.len()).unwrap().to_be_bytes()[..], &data].concat()
+        };
+        self.records[first..first + width].iter().flat_map(entry).collect()
+    }
+
+    /// What `GET /log/{tenant}/proof` answers.
+    pub(super) fn proof(&self, index: usize, size: usize) -> String {
+        let merkle = self.receipt(index, size).merkle;
+        let proof = LogProof {
+            extra: None,
+            index: merkle.index,
+            path: merkle.path,
+            checkpoint: self.checkpoint(size),
+        };
+        proof.to_string()
     }
 
     pub(super) fn checkpoint(&self, size: usize) -> String {

@@ -1,5 +1,5 @@
-//! Verification offline: of receipts, lines, answers, exports, checkpoints, tiles and consistency proofs, from their
-//! bytes alone, in any mix and order.
+//! Verification offline: of receipts, lines, answers, exports, checkpoints, tiles, entry bundles, consistency and
+//! inclusion proofs, from their bytes alone, in any mix and order.
 //!
 //! Each receipt stands by itself: its hash, its documents, its place under a signed checkpoint. Together they
 //! must be of one history: no fork in a chain or a log, no two roots for one size. An export must be whole.
@@ -15,21 +15,24 @@ mod receipt;
 mod report;
 mod source;
 mod take;
+mod tile;
 
 pub use narrowing::Narrowed;
-pub use report::{Failure, KeyUsed, Report, Verdict};
+pub use report::{Failure, KeyUsed, Report, Site, Verdict};
 
 use self::counts::Counts;
-use self::history::History;
+use self::history::{History, Shown};
 use self::narrowing::Narrowing;
-use self::proof::{Proof, Tile, TilePath};
+use self::proof::{LeafProof, OpenedProof, Proof};
 use self::receipt::Keys;
 use self::report::Fault;
 use self::source::{Item, Source};
 use self::take::Reading;
-use super::note::{VerifierKey, open_checkpoint};
-use crate::domain::{ExportId, Hash, ReceiptId};
+use self::tile::{Tile, TilePath};
+use super::note::{Checkpoint, VerifierKey, open_checkpoint};
+use crate::domain::{ExportId, Hash};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::{io::BufRead, ops::ControlFlow};
 
 /// What the person who verifies brings along.
@@ -68,25 +71,24 @@ pub struct Verifier {
     is_alone: bool,
     is_several: bool,
     files: u64,
-    /// Exports by their id: the file each was last found in, counted, and the hash of its header.
-    exports: BTreeMap<ExportId, (u64, Hash)>,
+    /// Exports by their id: the file each was last found in, counted, the hash of its header, and where that stands.
+    exports: BTreeMap<ExportId, (u64, Hash, Arc<Site>)>,
     history: History,
     narrowing: Option<Narrowing>,
     /// Every key a receipt was under, and the first one that was.
     seen: Vec<Seen>,
     /// Texts that are checkpoints if a key opens them: the keys are known once everything is read.
-    notes: Vec<(String, String)>,
+    notes: Vec<(Arc<Site>, String)>,
     tiles: Vec<Tile>,
     proofs: Vec<Proof>,
+    leaf_proofs: Vec<LeafProof>,
     counts: Counts,
     failure: Option<Failure>,
 }
 
 struct Seen {
     key: VerifierKey,
-    file: String,
-    line: u64,
-    receipt: ReceiptId,
+    site: Arc<Site>,
 }
 
 /// What everything that was read shows together.
@@ -113,6 +115,7 @@ impl Verifier {
             notes: Vec::new(),
             tiles: Vec::new(),
             proofs: Vec::new(),
+            leaf_proofs: Vec::new(),
             counts: Counts::default(),
             failure: None,
         }
@@ -124,16 +127,16 @@ impl Verifier {
             return ControlFlow::Break(());
         }
         self.files += 1;
+        let whole = Site::whole(file);
         if let Some(path) = TilePath::of(file) {
-            match Tile::read(file, path, reader) {
+            match Tile::read(path, whole.clone(), reader) {
                 Ok(tile) => self.tiles.push(tile),
-                Err(fault) => self.failure = Some(fault.at(file, None)),
+                Err(fault) => self.failure = Some(fault.at(&whole)),
             }
         } else {
             let mut source = Source::new(reader);
-            if let Err(fault) = self.read_items(file, &mut source) {
-                let line = Some(source.line()).filter(|line| *line > 0);
-                self.failure = Some(fault.at(file, line));
+            if let Err(fault) = self.read_items(&whole, &mut source) {
+                self.failure = Some(fault.at(&source.site(&whole)));
             }
         }
         if self.failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -164,7 +167,9 @@ impl Verifier {
             exports: self.counts.exports,
             checkpoints: self.counts.checkpoints,
             tiles: self.counts.tiles,
+            bundles: self.counts.bundles,
             proofs: self.counts.proofs,
+            inclusion_proofs: self.counts.inclusion_proofs,
             lines: self.counts.lines,
             key_used,
             narrowing: settled.narrowing,
@@ -177,34 +182,40 @@ impl Verifier {
     /// was answered under what had been narrowed.
     fn settle(&mut self) -> Result<Settled, Box<Failure>> {
         let beside = self.check_notes()?;
+        let leaf_proofs = self.open_leaf_proofs()?;
         let tiles = std::mem::take(&mut self.tiles);
-        self.counts.tiles = wide(tiles.len());
-        let (unshown, held) = self.history.settle(tiles, &self.proofs, &beside)?;
-        self.counts.proofs = held;
+        self.counts.bundles = wide(tiles.iter().filter(|tile| tile.is_bundle()).count());
+        self.counts.tiles = wide(tiles.len()).saturating_sub(self.counts.bundles);
+        let Shown { unshown, proofs, inclusion_proofs } =
+            self.history.settle(tiles, &self.proofs, &leaf_proofs, &beside)?;
+        (self.counts.proofs, self.counts.inclusion_proofs) = (proofs, inclusion_proofs);
         let Some(narrowing) = self.narrowing.take() else { return Ok(Settled { unshown, narrowing: None }) };
         let narrowed = narrowing.settle(|origin| self.history.largest(origin))?;
         Ok(Settled { unshown, narrowing: Some(narrowed) })
     }
 
-    fn read_items(&mut self, file: &str, source: &mut Source<impl BufRead>) -> Result<(), Fault> {
+    fn read_items(&mut self, file: &Site, source: &mut Source<impl BufRead>) -> Result<(), Fault> {
         let mut reading = Reading::Nothing;
         while let Some(item) = source.next()? {
             match item {
                 Item::Text(text) => {
-                    if !is_note(&text) {
+                    if LeafProof::is_meant(&text) {
+                        self.leaf_proofs.push(LeafProof::read(&text, file.clone())?);
+                    } else if is_note(&text) {
+                        self.notes.push((Arc::new(file.clone()), text));
+                    } else {
                         return Err(Fault::unreadable(source::NEITHER));
                     }
-                    self.notes.push((file.to_owned(), text));
                     return Ok(());
                 }
                 Item::Json(value) => {
                     self.counts.lines += 1;
-                    reading = self.take(reading, &value, file, source.line())?;
+                    reading = self.take(reading, &value, &source.site(file))?;
                 }
             }
         }
         match reading {
-            Reading::Nothing => Err(Fault::unreadable("it holds nothing")),
+            Reading::Nothing => Err(Fault::unreadable("it holds nothing").in_site(&Arc::new(file.clone()))),
             Reading::Export(open) => Err(open.missing_manifest()),
             Reading::Loose | Reading::BetweenExports => Ok(()),
         }
@@ -214,29 +225,44 @@ impl Verifier {
     /// beside a tree of tiles, by what comes before `checkpoint` in their names.
     fn check_notes(&mut self) -> Result<BTreeMap<String, String>, Box<Failure>> {
         let mut beside = BTreeMap::new();
-        for (file, text) in std::mem::take(&mut self.notes) {
-            let key = self.open_alone(&text).map_err(|fault| Box::new(fault.at(&file, None)))?;
-            if let Some(base) = file.strip_suffix("checkpoint") {
+        for (site, text) in std::mem::take(&mut self.notes) {
+            let (key, _) = self.open_alone(&text, &site).map_err(|fault| Box::new(fault.at(&site)))?;
+            self.counts.checkpoints += 1;
+            if let Some(base) = site.file.strip_suffix("checkpoint") {
                 beside.insert(base.to_owned(), key.name().to_owned());
             }
         }
         let Some((name, text)) = self.outside.take() else { return Ok(beside) };
+        let site = Arc::new(Site::whole(&name));
         if !is_note(&text) {
-            return Err(Box::new(Fault::unreadable("not a signed checkpoint").at(&name, None)));
+            return Err(Box::new(Fault::unreadable("not a signed checkpoint").at(&site)));
         }
-        let key = self.open_alone(&text).map_err(|fault| Box::new(fault.at(&name, None)))?;
+        let (key, _) = self.open_alone(&text, &site).map_err(|fault| Box::new(fault.at(&site)))?;
+        self.counts.checkpoints += 1;
         match self.seen.iter().find(|seen| seen.key != key) {
             None => Ok(beside),
             Some(other) => {
                 let detail = "the checkpoint that was given is of another log or key";
-                let fault = Fault::differs("merkle.key", &key, &other.key, detail).of(other.receipt);
-                Err(Box::new(fault.at(&other.file, Some(other.line))))
+                let fault = Fault::differs("merkle.key", &key, &other.key, detail).beside(&site);
+                Err(Box::new(fault.at(&other.site)))
             }
         }
     }
 
+    /// Opens the checkpoints of leaves' proofs.
+    fn open_leaf_proofs(&mut self) -> Result<Vec<OpenedProof>, Box<Failure>> {
+        let mut opened = Vec::new();
+        for proof in std::mem::take(&mut self.leaf_proofs) {
+            let site = Arc::clone(&proof.site);
+            let (_, checkpoint) =
+                self.open_alone(&proof.proof.checkpoint, &site).map_err(|fault| Box::new(fault.at(&site)))?;
+            opened.push(proof.opened(checkpoint));
+        }
+        Ok(opened)
+    }
+
     /// Opens a checkpoint with the key that was given, or else one that receipts of its log are under.
-    fn open_alone(&mut self, text: &str) -> Result<VerifierKey, Fault> {
+    fn open_alone(&mut self, text: &str, site: &Arc<Site>) -> Result<(VerifierKey, Checkpoint), Fault> {
         let origin = text.lines().next().unwrap_or_default();
         let known = self.keys.given().into_iter().chain(self.seen.iter().map(|seen| &seen.key));
         let mut refusal = Fault::new(
@@ -247,9 +273,8 @@ impl Verifier {
             match open_checkpoint(text, key) {
                 Ok(checkpoint) => {
                     let key = key.clone();
-                    self.history.checkpoint(&checkpoint)?;
-                    self.counts.checkpoints += 1;
-                    return Ok(key);
+                    self.history.checkpoint(&checkpoint, site)?;
+                    return Ok((key, checkpoint));
                 }
                 Err(error) => refusal = Fault::new("checkpoint", error.to_string()),
             }
@@ -265,7 +290,7 @@ impl Verifier {
     }
 }
 
-/// Whether a file is taken for a tile, which its path says (C2SP tlog-tiles).
+/// Whether a file is taken for a tile or an entry bundle, which its path says (C2SP tlog-tiles).
 pub fn is_tile(file: &str) -> bool {
     TilePath::of(file).is_some()
 }

@@ -5,11 +5,12 @@
 //! that was revoked before it, to one derived from it, or to an agent that was retired.
 
 use super::receipt::Documents;
-use super::report::{Failure, Fault};
-use crate::domain::{AgentId, CredentialId, Outcome, PrincipalId, ReceiptId};
+use super::report::{Failure, Fault, Site};
+use crate::domain::{AgentId, CredentialId, Outcome, PrincipalId};
 use crate::evidence::receipt::{Kind, Receipt};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// More ancestors than a credential ever has.
 const MOST_ANCESTORS: usize = 64;
@@ -73,7 +74,7 @@ enum Matter {
 /// One receipt.
 struct Act {
     index: u64,
-    receipt: ReceiptId,
+    site: Arc<Site>,
     matter: Matter,
 }
 
@@ -85,9 +86,15 @@ pub(super) struct Narrowing {
 
 impl Narrowing {
     /// Takes a receipt that holds by itself.
-    pub(super) fn add(&mut self, receipt: &Receipt, documents: Documents<'_>, origin: &str) {
+    pub(super) fn add(
+        &mut self,
+        receipt: &Receipt,
+        documents: Documents<'_>,
+        origin: &str,
+        site: &Arc<Site>,
+    ) {
         let act =
-            Act { index: receipt.merkle.index, receipt: receipt.body.id, matter: matter(receipt, documents) };
+            Act { index: receipt.merkle.index, site: Arc::clone(site), matter: matter(receipt, documents) };
         match self.logs.get_mut(origin) {
             Some(acts) => acts.push(act),
             None => drop(self.logs.insert(origin.to_owned(), vec![act])),
@@ -95,7 +102,7 @@ impl Narrowing {
     }
 
     /// Walks each log; `largest` gives the size of its largest checkpoint. Fails at the first answer that used what
-    /// was over; the log stands for its file.
+    /// was over.
     pub(super) fn settle(self, largest: impl Fn(&str) -> u64) -> Result<Vec<Narrowed>, Box<Failure>> {
         let mut shown = Vec::new();
         for (origin, mut acts) in self.logs {
@@ -103,7 +110,7 @@ impl Narrowing {
             acts.dedup_by_key(|act| act.index);
             match walk(&acts, &origin, largest(&origin)) {
                 Ok(narrowed) => shown.push(narrowed),
-                Err(fault) => return Err(Box::new(fault.at(&origin, None))),
+                Err(fault) => return Err(Box::new(fault.at(&Site::whole(&origin)))),
             }
         }
         Ok(shown)
@@ -174,9 +181,9 @@ fn ended(receipt: &Receipt, documents: Documents<'_>) -> Vec<CredentialId> {
 /// What is known at one place of the log.
 #[derive(Default)]
 struct State {
-    versions: HashMap<Versioned, (u64, ReceiptId)>,
-    ended: HashMap<CredentialId, ReceiptId>,
-    retired: HashMap<AgentId, ReceiptId>,
+    versions: HashMap<Versioned, (u64, Arc<Site>)>,
+    ended: HashMap<CredentialId, Arc<Site>>,
+    retired: HashMap<AgentId, Arc<Site>>,
     parents: HashMap<CredentialId, CredentialId>,
 }
 
@@ -197,7 +204,7 @@ fn walk(acts: &[Act], origin: &str, size: u64) -> Result<Narrowed, Fault> {
             shown.gaps.push((due, act.index - 1));
         }
         due = act.index.saturating_add(1);
-        state.take(act).map_err(|fault| fault.of(act.receipt))?;
+        state.take(act).map_err(|fault| fault.in_site(&act.site))?;
         match act.matter {
             Matter::Answer { .. } => shown.answers += 1,
             Matter::Live(..) | Matter::Ended(..) => shown.changes += 1,
@@ -216,7 +223,7 @@ impl State {
             Matter::Answer { versions, credential, agent, outcome } => {
                 for (versioned, version) in versions {
                     if let Some(version) = version {
-                        self.used(*versioned, *version, act.receipt)?;
+                        self.used(*versioned, *version, &act.site)?;
                     }
                 }
                 if *outcome == Some(Outcome::Refuse) {
@@ -228,23 +235,19 @@ impl State {
                 if let Some((known, by)) = self.versions.get(versioned)
                     && known >= version
                 {
-                    let detail = format!("receipt {by} before it names that version or a newer one");
-                    return Err(Fault::differs(
-                        versioned.field(),
-                        format!("more than {known}"),
-                        version,
-                        detail,
-                    ));
+                    let detail = "that version or a newer one was named before it";
+                    let expected = format!("more than {known}");
+                    return Err(Fault::differs(versioned.field(), expected, version, detail).beside(by));
                 }
-                self.versions.insert(*versioned, (*version, act.receipt));
+                self.versions.insert(*versioned, (*version, Arc::clone(&act.site)));
                 Ok(())
             }
             Matter::Ended(credentials, agent) => {
                 for credential in credentials {
-                    self.ended.entry(*credential).or_insert(act.receipt);
+                    self.ended.entry(*credential).or_insert_with(|| Arc::clone(&act.site));
                 }
                 if let Some(agent) = agent {
-                    self.retired.entry(*agent).or_insert(act.receipt);
+                    self.retired.entry(*agent).or_insert_with(|| Arc::clone(&act.site));
                 }
                 Ok(())
             }
@@ -257,15 +260,15 @@ impl State {
     }
 
     /// An answer under a version: none newer was live, or used, before it.
-    fn used(&mut self, versioned: Versioned, version: u64, receipt: ReceiptId) -> Result<(), Fault> {
+    fn used(&mut self, versioned: Versioned, version: u64, site: &Arc<Site>) -> Result<(), Fault> {
         match self.versions.get(&versioned) {
             Some((known, by)) if *known > version => {
-                let detail = format!("an older version was used after receipt {by}");
-                Err(Fault::differs(versioned.field(), format!("{known} or newer"), version, detail))
+                let (expected, detail) = (format!("{known} or newer"), "an older version was used");
+                Err(Fault::differs(versioned.field(), expected, version, detail).beside(by))
             }
             Some((known, _)) if *known == version => Ok(()),
             Some(_) | None => {
-                self.versions.insert(versioned, (version, receipt));
+                self.versions.insert(versioned, (version, Arc::clone(site)));
                 Ok(())
             }
         }
@@ -280,14 +283,14 @@ impl State {
     ) -> Result<(), Fault> {
         let found = outcome.map_or("absent", Outcome::as_str);
         if let Some((agent, by)) = agent.and_then(|agent| Some((agent, self.retired.get(&agent)?))) {
-            let detail = format!("agent {agent} was retired before, by receipt {by}");
-            return Err(Fault::differs("outcome", "refuse", found, detail));
+            let detail = format!("{agent} had ended before");
+            return Err(Fault::differs("outcome", "refuse", found, detail).beside(by));
         }
         let line = std::iter::successors(credential, |child| self.parents.get(child).copied());
         for credential in line.take(MOST_ANCESTORS) {
             if let Some(by) = self.ended.get(&credential) {
-                let detail = format!("credential {credential} was revoked before, by receipt {by}");
-                return Err(Fault::differs("outcome", "refuse", found, detail));
+                let detail = format!("{credential} had ended before");
+                return Err(Fault::differs("outcome", "refuse", found, detail).beside(by));
             }
         }
         Ok(())

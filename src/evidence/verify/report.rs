@@ -3,6 +3,7 @@
 use super::narrowing::Narrowed;
 use crate::domain::{Malformed, ReceiptId};
 use std::fmt;
+use std::sync::Arc;
 
 /// How it ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,6 +36,42 @@ pub enum KeyUsed {
     FromFiles(Vec<String>),
 }
 
+/// Where something was read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Site {
+    /// The file's name.
+    pub file: Arc<str>,
+    /// The line in it, from 1.
+    pub line: Option<u64>,
+    /// The receipt that stands there.
+    pub receipt: Option<ReceiptId>,
+}
+
+impl Site {
+    /// A file as a whole.
+    pub(super) fn whole(file: &str) -> Self {
+        Self { file: file.into(), line: None, receipt: None }
+    }
+
+    /// The receipt that stands there.
+    pub(super) fn of(&self, receipt: ReceiptId) -> Self {
+        Self { receipt: Some(receipt), ..self.clone() }
+    }
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(f, " line {line}")?;
+        }
+        match &self.receipt {
+            Some(receipt) => write!(f, ", receipt {receipt}"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The first thing that does not hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
@@ -54,6 +91,8 @@ pub struct Failure {
     pub detail: String,
     /// Whether the file cannot be verified at all.
     pub unreadable: bool,
+    /// Where what it contradicts was read.
+    pub other: Option<Arc<Site>>,
 }
 
 impl fmt::Display for Failure {
@@ -74,6 +113,10 @@ impl fmt::Display for Failure {
             (Some(expected), None) => write!(f, " (expected {expected})"),
             (None, Some(found)) => write!(f, " (found {found})"),
             (None, None) => Ok(()),
+        }?;
+        match &self.other {
+            Some(other) => write!(f, "; the other stands in {other}"),
+            None => Ok(()),
         }
     }
 }
@@ -89,8 +132,12 @@ pub struct Report {
     pub checkpoints: u64,
     /// Tiles.
     pub tiles: u64,
+    /// Entry bundles.
+    pub bundles: u64,
     /// Consistency proofs.
     pub proofs: u64,
+    /// Inclusion proofs.
+    pub inclusion_proofs: u64,
     /// Lines that held something.
     pub lines: u64,
     /// Whose key counted.
@@ -124,7 +171,9 @@ pub(super) struct Fault {
     pub(super) detail: String,
     pub(super) unreadable: bool,
     /// Where it is, if elsewhere than what is being looked at.
-    place: Option<Box<(String, u64)>>,
+    site: Option<Arc<Site>>,
+    /// Where what it contradicts was read.
+    other: Option<Arc<Site>>,
 }
 
 impl Fault {
@@ -161,25 +210,28 @@ impl Fault {
         self
     }
 
-    /// Puts it into a file that was read before.
-    pub(super) fn in_file(self, file: &str, line: u64) -> Self {
-        Self { place: Some(Box::new((file.to_owned(), line))), ..self }
+    /// Puts it where something was read before.
+    pub(super) fn in_site(self, site: &Arc<Site>) -> Self {
+        Self { site: Some(Arc::clone(site)), ..self }
     }
 
-    pub(super) fn at(self, file: &str, line: Option<u64>) -> Failure {
-        let (file, line) = match self.place {
-            Some(place) => (place.0, Some(place.1)),
-            None => (file.to_owned(), line),
-        };
+    /// Names where what it contradicts was read.
+    pub(super) fn beside(self, other: &Arc<Site>) -> Self {
+        Self { other: Some(Arc::clone(other)), ..self }
+    }
+
+    pub(super) fn at(self, site: &Site) -> Failure {
+        let site = self.site.as_deref().unwrap_or(site);
         Failure {
-            file,
-            line,
-            receipt: self.receipt.map(|id| id.to_string()),
+            file: site.file.to_string(),
+            line: site.line,
+            receipt: self.receipt.or(site.receipt).map(|id| id.to_string()),
             field: self.field,
             expected: self.expected.map(String::from),
             found: self.found.map(String::from),
             detail: self.detail,
             unreadable: self.unreadable,
+            other: self.other,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A file taken apart: JSON Lines, one JSON value over several lines, or a signed note.
 
-use super::report::Fault;
+use super::report::{Fault, Site};
 use crate::domain::json;
 use serde_json::Value;
 use std::io::{self, BufRead, Read};
@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Read};
 pub(super) const LARGEST_LINE_BYTES: usize = 16 * 1024 * 1024;
 /// What is said of a file that is nothing that can be verified.
 pub(super) const NEITHER: &str = "neither JSON nor a signed note, and not named as a tile is: \
-    tile/<level>/<number>[.p/<width>], the number in groups of three digits such as x001/234";
+    tile/<level>/<number>[.p/<width>] or tile/entries/…, the number in groups of three digits such as x001/234";
 /// A line holds whole request bodies a few levels down.
 const DEEPEST_LINE: usize = json::DEEPEST + 8;
 
@@ -33,9 +33,9 @@ impl<R: BufRead> Source<R> {
         Self { reader, line: 0, started: false }
     }
 
-    /// The line that the last item starts on, from 1.
-    pub(super) fn line(&self) -> u64 {
-        self.line
+    /// Where the last item starts: the file as a whole before its first line.
+    pub(super) fn site(&self, file: &Site) -> Site {
+        Site { line: Some(self.line).filter(|line| *line > 0), ..file.clone() }
     }
 
     /// The next item, `None` at the end.

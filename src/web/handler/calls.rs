@@ -73,7 +73,7 @@ pub(super) async fn export(app: web::Data<App>, request: HttpRequest) -> HttpRes
         let wanted = Wanted { format, from: query.time("from")?, until: query.time("until")? };
         let subject = subject_for(&app, &visit.person, Subject::Credential(credential)).await?;
         let begun = begin_export(&app, &visit.person, subject, wanted).await?;
-        export_answer(app.clone().into_inner(), begun, 0)
+        export_answer(app.clone().into_inner(), begun, 0).await
     })
     .await
 }

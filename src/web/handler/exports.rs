@@ -68,7 +68,7 @@ pub(super) async fn file(app: web::Data<App>, request: HttpRequest, path: web::P
         let begun = kept_export(&app, &visit.person, path_id(&path, "export")?).await?;
         // A role may have been taken since.
         subject_for(&app, &visit.person, begun.header.subject).await?;
-        export_answer(app.clone().into_inner(), begun, 0)
+        export_answer(app.clone().into_inner(), begun, 0).await
     })
     .await
 }

@@ -2,12 +2,14 @@
 
 mod agents;
 mod calls;
+mod coverage;
 mod decision;
 mod decision_page;
 mod draft;
 mod explorer;
 mod exports;
 mod mandate;
+mod multipart;
 mod people;
 mod queue;
 mod reply;
@@ -65,6 +67,8 @@ pages! {
     post "/exports" exports::begin;
     get "/exports/{export}/file" exports::file;
     get "/calls/receipts/{receipt}.json" calls::receipt;
+    get "/coverage" coverage::show;
+    post "/coverage" coverage::compare;
     get "/who" who::show;
     post "/who" who::ask;
     get "/who/{receipt}/file" who::file;

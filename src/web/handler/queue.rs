@@ -78,7 +78,7 @@ fn open_row(visit: &Visit, line: Line) -> OpenRow {
     let badge = match (decision.kind, decision.asks) {
         (DecisionKind::Effect, _) | (_, 0 | 1) => None,
         (DecisionKind::Action, asks) => Some(format!("asked {asks} times")),
-        (DecisionKind::Attention, asks) => Some(format!("{asks} refused")),
+        (DecisionKind::Attention, asks) => Some(format!("{asks} refused or put off")),
     };
     let expires = match decision.kind {
         DecisionKind::Action | DecisionKind::Attention => Some(visit.when(decision.expires_at)),
@@ -158,8 +158,9 @@ fn lines(
 pub(super) const UNKNOWN: &str = "it was allowed, and whoever carried it out could not say how it ended";
 
 /// What an item says that an agent is told no for asking too much.
-pub(super) const FLOOD: &str = "it asks for more decisions than one agent may, so what else it asks for is refused until \
-                                some are decided or an hour has passed";
+pub(super) const FLOOD: &str = "it asks for more decisions than one agent may: what else it asks for is refused, and how \
+                                effects ended that it knows nothing of is asked later, until some are decided or an \
+                                hour has passed";
 
 /// What a call moves, by its facts where the gate has them from elsewhere than the description.
 fn amount(input: &Value) -> Option<String> {

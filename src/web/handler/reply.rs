@@ -1,5 +1,6 @@
 //! The way of every request to a page: who asks, whether the form is ours, the page, and what is shown when it fails.
 
+use super::multipart;
 use super::visit::{NoVisit, Visit};
 use crate::app::App;
 use crate::domain::json::LARGEST_DOCUMENT_BYTES;
@@ -45,8 +46,39 @@ pub(super) async fn read(
 pub(super) async fn change(
     app: &App,
     request: &HttpRequest,
-    mut payload: web::Payload,
+    payload: web::Payload,
     section: Section,
+    act: impl AsyncFnOnce(&Visit, &Fields) -> Result<HttpResponse, Problem>,
+) -> HttpResponse {
+    let read = async |mut payload: web::Payload| fields(request, &mut payload).await;
+    answer(app, request, payload, section, read, act).await
+}
+
+/// The same for a form that brings a file along, or may.
+pub(super) async fn upload(
+    app: &App,
+    request: &HttpRequest,
+    payload: web::Payload,
+    section: Section,
+    most_bytes: usize,
+    act: impl AsyncFnOnce(&Visit, &Fields) -> Result<HttpResponse, Problem>,
+) -> HttpResponse {
+    let read = async |mut payload: web::Payload| {
+        if multipart::is_one(request) {
+            multipart::fields(request, &mut payload, most_bytes).await
+        } else {
+            fields(request, &mut payload).await
+        }
+    };
+    answer(app, request, payload, section, read, act).await
+}
+
+async fn answer(
+    app: &App,
+    request: &HttpRequest,
+    payload: web::Payload,
+    section: Section,
+    read: impl AsyncFnOnce(web::Payload) -> Result<Fields, Problem>,
     act: impl AsyncFnOnce(&Visit, &Fields) -> Result<HttpResponse, Problem>,
 ) -> HttpResponse {
     if let Err(problem) = check_origin(app, request) {
@@ -57,7 +89,7 @@ pub(super) async fn change(
         Err(why) => return no_visit(request, why, Some(section.path().to_owned())),
     };
     let done = async {
-        let fields = fields(request, &mut payload).await?;
+        let fields = read(payload).await?;
         if !csrf::is_right(&visit.csrf(), fields.one(csrf::FIELD).unwrap_or_default()) {
             return Err(forged());
         }
@@ -156,6 +188,7 @@ pub(super) fn problem_page(
         Some(Section::Mandate) => "To your mandate",
         Some(Section::Agents) => "To your agents",
         Some(Section::Calls) => "To your calls",
+        Some(Section::Coverage) => "To the coverage",
         None => "Sign in",
     };
     let page = ProblemPage {

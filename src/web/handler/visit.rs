@@ -108,6 +108,7 @@ impl Visit {
             tenant: self.person.tenant.to_string(),
             csrf: self.csrf(),
             open: u64::try_from(self.waiting()).unwrap_or(u64::MAX),
+            sees_tenant: self.person.sees_tenant(),
         };
         Frame { notice: self.notice.as_deref().map(display::line), ..Frame::of(visitor, section) }
     }

@@ -26,16 +26,18 @@ impl Frame {
         self.visitor.as_ref().map_or("", |visitor| &visitor.csrf)
     }
 
-    pub(super) fn menu(&self) -> [Entry; 4] {
-        Section::ALL.map(|section| Entry {
+    pub(super) fn menu(&self) -> Vec<Entry> {
+        let Some(visitor) = &self.visitor else { return Vec::new() };
+        let entry = |section: &Section| Entry {
             path: section.path(),
             title: section.title(),
-            is_current: self.section == Some(section),
-            count: match (section, &self.visitor) {
-                (Section::Queue, Some(visitor)) => visitor.open,
-                (Section::Queue | Section::Mandate | Section::Agents | Section::Calls, _) => 0,
+            is_current: self.section == Some(*section),
+            count: match section {
+                Section::Queue => visitor.open,
+                Section::Mandate | Section::Agents | Section::Calls | Section::Coverage => 0,
             },
-        })
+        };
+        Section::ALL.iter().filter(|section| section.is_for(visitor)).map(entry).collect()
     }
 }
 
@@ -50,6 +52,8 @@ pub struct Visitor {
     pub csrf: String,
     /// How many decisions wait for them.
     pub open: u64,
+    /// Whether they see the tenant's whole log.
+    pub sees_tenant: bool,
 }
 
 /// The entries of the menu.
@@ -63,10 +67,20 @@ pub enum Section {
     Agents,
     /// What agents asked and were told.
     Calls,
+    /// What providers did, held against that.
+    Coverage,
 }
 
 impl Section {
-    const ALL: [Self; 4] = [Self::Queue, Self::Mandate, Self::Agents, Self::Calls];
+    const ALL: [Self; 5] = [Self::Queue, Self::Mandate, Self::Agents, Self::Calls, Self::Coverage];
+
+    /// Whether it stands in somebody's menu.
+    fn is_for(self, visitor: &Visitor) -> bool {
+        match self {
+            Self::Queue | Self::Mandate | Self::Agents | Self::Calls => true,
+            Self::Coverage => visitor.sees_tenant,
+        }
+    }
 
     /// Where the section's first page is.
     pub const fn path(self) -> &'static str {
@@ -75,6 +89,7 @@ impl Section {
             Self::Mandate => "/mandate",
             Self::Agents => "/agents",
             Self::Calls => "/calls",
+            Self::Coverage => "/coverage",
         }
     }
 
@@ -84,6 +99,7 @@ impl Section {
             Self::Mandate => "Mandate",
             Self::Agents => "Agents",
             Self::Calls => "Calls",
+            Self::Coverage => "Coverage",
         }
     }
 }

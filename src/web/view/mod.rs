@@ -8,6 +8,7 @@ mod bounds;
 mod calls;
 mod clause;
 mod condition;
+mod coverage;
 mod decision;
 mod draft;
 mod explorer;
@@ -26,6 +27,9 @@ mod who;
 pub use agents::{AgentRow, AgentsPage, CredentialRow, IssuedPage, LIFETIMES, Lifetime, Standing};
 pub use calls::{CallRow, CallsPage, Choice, Filter};
 pub use clause::{ClauseSentence, Verb, sentence};
+pub use coverage::{
+    Answer as CoverageAnswer, CoveragePage, List as CoverageList, Row as CoverageRow, Typed as TypedCoverage,
+};
 pub use decision::{
     Asked, Attachment, ClauseLine, Counterparty, DecisionPage, Event, Evidence, Stage, Status, VALIDITIES,
 };

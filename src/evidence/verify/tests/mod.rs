@@ -6,6 +6,8 @@ use crate::domain::Outcome;
 use crate::evidence::line::Line;
 use serde_json::{Value, json};
 
+mod bundles;
+mod inclusion;
 mod keeper;
 mod narrowing;
 // It starts an interpreter, which nothing in this layer does.
@@ -22,32 +24,45 @@ fn run(files: &[(&str, String)], options: Options) -> Report {
 
 /// What this verifier says, which the other one must say as well.
 fn run_bytes(files: &[(&str, &[u8])], options: Options) -> Report {
-    let (said, narrowing) = (other::status(files, &options), options.narrowing);
+    let said = other::status(files, &options);
     let report = verify(files.iter().map(|(name, bytes)| ((*name).to_owned(), *bytes)), options);
-    // Narrowing is asked of this one alone.
-    if !narrowing {
-        let failure = report.failure.as_ref().map(ToString::to_string);
-        assert_eq!(
-            report.verdict().exit_status(),
-            said.status,
-            "{failure:?}, the other says: {}",
-            said.words
-        );
-        assert!(said.status == 0 || said.words.contains(": "), "it names nothing: {}", said.words);
-        for unshown in
-            ["one history is not shown", "are not held against a checkpoint", "is held against nothing"]
-        {
-            let count = report.notes.iter().filter(|note| note.contains(unshown)).count();
-            assert_eq!(
-                count,
-                said.words.matches(unshown).count(),
-                "{unshown}: {:?}, {}",
-                report.notes,
-                said.words
-            );
+    let failure = report.failure.as_ref().map(ToString::to_string);
+    let words = &said.words;
+    assert_eq!(report.verdict().exit_status(), said.status, "{failure:?}, the other says: {words}");
+    assert!(said.status == 0 || words.contains(": "), "it names nothing: {words}");
+    for unshown in
+        ["one history is not shown", "are not held against a checkpoint", "is held against nothing"]
+    {
+        let count = report.notes.iter().filter(|note| note.contains(unshown)).count();
+        assert_eq!(count, words.matches(unshown).count(), "{unshown}: {:?}, {words}", report.notes);
+    }
+    match &report.failure {
+        None => {
+            for (member, count) in other::counted(&report).as_object().unwrap() {
+                assert_eq!(&said.report[member], count, "{member}: {}", said.report);
+            }
         }
+        Some(failure) => assert_names_alike(failure, &said.report["failure"]),
     }
     report
+}
+
+/// Both name the same file, line and receipt, and where a fork's other half was read.
+#[track_caller]
+fn assert_names_alike(failure: &Failure, said: &Value) {
+    assert_eq!(said["file"], json!(failure.file), "{failure}; {said}");
+    assert_eq!(said["line"], json!(failure.line), "{failure}; {said}");
+    if failure.detail.ends_with("a fork") || failure.field == "outcome" {
+        assert_eq!(said["field"], json!(failure.field), "{failure}; {said}");
+        assert_eq!(said["receipt"], json!(failure.receipt), "{failure}; {said}");
+        assert_eq!(said["expected"], json!(failure.expected), "{failure}; {said}");
+        assert_eq!(said["found"], json!(failure.found), "{failure}; {said}");
+        if let Some(other) = &failure.other {
+            let receipt = other.receipt.map(|id| id.to_string());
+            let other = json!({"file": &*other.file, "line": other.line, "receipt": receipt});
+            assert_eq!(said["other"], other, "{failure}; {said}");
+        }
+    }
 }
 
 fn one(text: impl Into<String>) -> Report {

@@ -40,8 +40,13 @@ fn assert_named(log: &TestLog, index: usize, field: &str, by: usize) {
     assert_fails_at(&report, field);
     let failure = report.failure.unwrap();
     let id = |index: usize| log.receipt_json(index, log.size())["id"].as_str().unwrap().to_owned();
-    assert_eq!(failure.receipt, Some(id(index)), "{failure}");
-    assert!(failure.detail.contains(&id(by)), "it names the change as well: {failure}");
+    // The last receipt stands in the first line.
+    let line = |index: usize| u64::try_from(log.size() - index).ok();
+    assert_eq!((&*failure.file, failure.line, &failure.receipt), ("log", line(index), &Some(id(index))));
+    let other = failure.other.as_ref().expect("it names the change as well");
+    assert_eq!((&*other.file, other.line), ("log", line(by)), "{failure}");
+    assert_eq!(other.receipt.map(|id| id.to_string()), Some(id(by)), "{failure}");
+    assert!(failure.to_string().contains(&id(by)), "{failure}");
     assert!(failure.expected.is_some() && failure.found.is_some(), "{failure}");
 }
 

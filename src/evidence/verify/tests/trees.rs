@@ -270,7 +270,14 @@ fn the_leaf_of_a_receipt_must_be_the_one_in_the_tile() {
 
 #[test]
 fn a_path_says_which_tile_a_file_is() {
-    for name in ["tile/0/000", "x/tile/63/x001/x234/067", "./tile/8/999.p/255", "/tile/0/x001/000.p/1"] {
+    for name in [
+        "tile/0/000",
+        "x/tile/63/x001/x234/067",
+        "./tile/8/999.p/255",
+        "/tile/0/x001/000.p/1",
+        "tile/entries/000",
+        "x/tile/entries/x001/234.p/17",
+    ] {
         assert!(is_tile(name), "{name}");
     }
     for name in [
@@ -282,7 +289,9 @@ fn a_path_says_which_tile_a_file_is() {
         "tile/0/000.p/256",
         "tile/0/000.p/0",
         "tile/0/000.p/01",
-        "tile/entries/000",
+        "tile/entries/00",
+        "tile/entries/000.p/256",
+        "entries/000",
         "tile/0",
         "0/000",
         "tile/0/000.p",

@@ -28,6 +28,8 @@ fn pages(said: &str) -> Vec<(&'static str, String)> {
         ("issued", sample::issued(said).render().unwrap()),
         ("calls", sample::calls(said).render().unwrap()),
         ("exports", sample::exports(said).render().unwrap()),
+        ("coverage", sample::coverage(said).render().unwrap()),
+        ("coverage-empty", sample::empty_coverage(said).render().unwrap()),
         ("who", sample::who(said).render().unwrap()),
         ("explorer", sample::explorer().render().unwrap()),
         ("problem", sample::problem(said).render().unwrap()),

@@ -1,8 +1,10 @@
 //! Every page once, with `said` wherever text from outside goes.
 
 mod asked;
+mod coverage;
 
 pub(super) use asked::{explorer, who};
+pub(super) use coverage::{coverage, empty_coverage};
 
 use crate::domain::{AgentKind, Malformed, Outcome, Scope, Scopes, Timestamp};
 use crate::engine::{Action, MandateDocument, read_request};
@@ -27,6 +29,7 @@ fn frame(said: &str, section: Section) -> Frame {
         tenant: "acme-emea".into(),
         csrf: CSRF.into(),
         open: 2,
+        sees_tenant: true,
     };
     Frame::of(visitor, section)
 }
