@@ -45,6 +45,12 @@ impl Row {
         Self { name: "OPA", version: None, is_durable: false, target: Some(3.5), outcome }
     }
 
+    /// Without what stands behind the number.
+    fn short_version(&self) -> &str {
+        let version = self.version.as_deref().unwrap_or_default();
+        version.split_once('-').map_or(version, |(number, _)| number)
+    }
+
     fn durable(&self) -> &'static str {
         if self.is_durable { "yes" } else { "no" }
     }
@@ -115,7 +121,7 @@ impl fmt::Display for Peers {
                     f,
                     "{:<27}{:<10}{:<9}{:>12.0}{:>10.2}{:>10.2}{:>10.2}{:>8}",
                     row.name,
-                    row.version.as_deref().unwrap_or_default(),
+                    row.short_version(),
                     row.durable(),
                     series.median(),
                     self.ratio(series),
