@@ -1,6 +1,8 @@
 //! Many connections that each send one prepared request after the other; as little work a call as can be.
 
 use crate::Failure;
+use crate::question::Refund;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::ErrorKind;
@@ -27,7 +29,8 @@ impl Target {
     /// In the order of a round.
     pub(crate) const BOTH: [Self; 2] = [Self::Gate, Self::Bare];
 
-    fn path(self) -> &'static str {
+    /// Where it is called.
+    pub(crate) fn path(self) -> &'static str {
         match self {
             Self::Gate => "/v1/gate/evaluate",
             Self::Bare => "/v1/bench/bare",
@@ -78,27 +81,20 @@ impl Done {
 
 /// Prepared requests and where they go.
 #[derive(Debug)]
-pub(crate) struct Load {
+pub(crate) struct Calls {
     address: SocketAddr,
     connections: usize,
-    gate: Arc<Vec<Vec<u8>>>,
-    bare: Arc<Vec<Vec<u8>>>,
+    requests: Arc<Vec<Vec<u8>>>,
 }
 
-impl Load {
-    /// Prepares one request a token and target.
-    pub(crate) fn new(address: SocketAddr, tokens: &[String], connections: usize) -> Self {
-        let requests =
-            |target: Target| Arc::new(tokens.iter().map(|token| request(address, target, token)).collect());
-        Self { address, connections, gate: requests(Target::Gate), bare: requests(Target::Bare) }
+impl Calls {
+    /// Sends these to one address.
+    pub(crate) fn new(address: SocketAddr, connections: usize, requests: Vec<Vec<u8>>) -> Self {
+        Self { address, connections, requests: Arc::new(requests) }
     }
 
     /// Calls until told to stop.
-    pub(crate) fn run(&self, target: Target, stop: Stop) -> Result<Done, Failure> {
-        let requests = match target {
-            Target::Gate => &self.gate,
-            Target::Bare => &self.bare,
-        };
+    pub(crate) fn run(&self, stop: Stop) -> Result<Done, Failure> {
         let budget = Arc::new(Budget::new(stop));
         let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
         runtime.block_on(async {
@@ -106,7 +102,7 @@ impl Load {
             let connections: Vec<_> = (0..self.connections)
                 .map(|first| {
                     let place = Place { first, step: self.connections };
-                    tokio::spawn(connection(self.address, requests.clone(), place, budget.clone()))
+                    tokio::spawn(connection(self.address, self.requests.clone(), place, budget.clone()))
                 })
                 .collect();
             let mut done = Done::default();
@@ -120,6 +116,33 @@ impl Load {
             done.elapsed = began.elapsed();
             Ok(done)
         })
+    }
+}
+
+/// The calls of Procura's two handlers.
+#[derive(Debug)]
+pub(crate) struct Load {
+    gate: Calls,
+    bare: Calls,
+}
+
+impl Load {
+    /// Prepares one request a token and target.
+    pub(crate) fn new(address: SocketAddr, tokens: &[String], connections: usize) -> Self {
+        let body = Refund::ALLOWED.to_evaluate();
+        let calls = |target: Target| {
+            let request = |token: &String| post(address, target.path(), Some(token), &body);
+            Calls::new(address, connections, tokens.iter().map(request).collect())
+        };
+        Self { gate: calls(Target::Gate), bare: calls(Target::Bare) }
+    }
+
+    /// Calls until told to stop.
+    pub(crate) fn run(&self, target: Target, stop: Stop) -> Result<Done, Failure> {
+        match target {
+            Target::Gate => self.gate.run(stop),
+            Target::Bare => self.bare.run(stop),
+        }
     }
 }
 
@@ -233,19 +256,12 @@ fn whole(answer: &[u8]) -> std::io::Result<Option<u16>> {
 }
 
 /// The bytes of one request.
-fn request(address: SocketAddr, target: Target, token: &str) -> Vec<u8> {
-    let body = serde_json::json!({
-        "intent": "payments.refund", "country": "DE",
-        "amount": {"value": "24.00", "currency": "EUR"},
-        "counterparty": "acct:cus_91", "resource": "order:4412",
-        "arguments": {"order": "4412", "reason": "the parcel came back unopened"},
-        "evidence": {"confidence": 0.93, "cites": ["order:4412"]}, "untrusted": false,
-    })
-    .to_string();
+pub(crate) fn post(address: SocketAddr, path: &str, token: Option<&str>, body: &Value) -> Vec<u8> {
+    let body = body.to_string();
+    let authorization = token.map(|token| format!("authorization: Bearer {token}\r\n")).unwrap_or_default();
     format!(
-        "POST {} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\ncontent-type: application/json\r\n\
+        "POST {path} HTTP/1.1\r\nhost: {address}\r\n{authorization}content-type: application/json\r\n\
          content-length: {}\r\n\r\n{body}",
-        target.path(),
         body.len()
     )
     .into_bytes()

@@ -9,6 +9,8 @@
 mod export;
 mod load;
 mod nodes;
+mod peers;
+mod question;
 mod report;
 mod server;
 
@@ -16,10 +18,13 @@ use clap::Parser;
 use export::Exported;
 use load::{Load, Stop, Target};
 use nodes::Nodes;
+use peers::Peers;
 use report::{Report, Round};
 use server::{Server, Start};
+use std::fmt::Display;
 use std::fs::File;
 use std::io::Write;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -28,6 +33,10 @@ use std::time::{Duration, Instant};
 type Failure = Box<dyn std::error::Error>;
 
 const MILLION: u64 = 1_000_000;
+
+// Procura's allocator, so that it is no difference to what is served here.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Calls the gate as fast as it answers and reports how fast that is.
 #[derive(Debug, Parser)]
@@ -64,12 +73,18 @@ struct Options {
     /// Measures two nodes on the database that is given, beside one
     #[arg(long)]
     nodes: bool,
+    /// Measures the servers whose programs lie in a folder too, as `ops/bench peers` does
+    #[arg(long, value_name = "FOLDER")]
+    peers: Option<PathBuf>,
     /// Verifies the signature of every call's token, in both handlers
     #[arg(long)]
     verify: bool,
     /// Reports as JSON
     #[arg(long)]
     json: bool,
+    /// Serves what asks `cedar-policy` and nothing else
+    #[arg(long, hide = true)]
+    serve_cedar: Option<SocketAddr>,
     /// What cargo adds
     #[arg(long, hide = true)]
     bench: bool,
@@ -102,7 +117,19 @@ fn fdatasync(folder: &Path) -> Result<u32, Failure> {
     Ok(report::percentile(&times, 50))
 }
 
+/// Prints what was measured in the form that was asked for.
+fn say(options: &Options, text: &dyn Display, json: &serde_json::Value) {
+    if options.json {
+        println!("{json:#}");
+    } else {
+        print!("{text}");
+    }
+}
+
 fn measure(options: &Options) -> Result<(), Failure> {
+    if let Some(address) = options.serve_cedar {
+        return peers::serve_cedar(address);
+    }
     if options.connections == 0 || options.tokens == 0 || options.rounds == 0 || options.seconds == 0 {
         return Err("connections, tokens, rounds and seconds are at least 1".into());
     }
@@ -112,14 +139,16 @@ fn measure(options: &Options) -> Result<(), Failure> {
         database: options.database.as_deref(),
         verify: options.verify,
     };
+    let sizes = (options.connections, options.tokens);
+    let times = (options.rounds, Duration::from_secs(options.seconds));
     if options.nodes {
-        let sizes = (options.connections, options.tokens);
-        let measured = Nodes::measure(&start, sizes, (options.rounds, Duration::from_secs(options.seconds)))?;
-        if options.json {
-            println!("{:#}", measured.to_json());
-        } else {
-            print!("{measured}");
-        }
+        let measured = Nodes::measure(&start, sizes, times)?;
+        say(options, &measured, &measured.to_json());
+        return Ok(());
+    }
+    if let Some(tools) = &options.peers {
+        let measured = Peers::measure(&start, sizes, times, tools)?;
+        say(options, &measured, &measured.to_json());
         return Ok(());
     }
     let mut server = Server::start(&start)?;
@@ -130,11 +159,7 @@ fn measure(options: &Options) -> Result<(), Failure> {
         eprintln!("asking the gate {calls} times");
         load.run(Target::Gate, Stop::Calls(calls))?;
         let exported = Exported::measure(&mut server, &options.binary)?;
-        if options.json {
-            println!("{:#}", exported.to_json());
-        } else {
-            print!("{exported}");
-        }
+        say(options, &exported, &exported.to_json());
         return Ok(());
     }
     for target in Target::BOTH {

@@ -2,55 +2,19 @@
 
 use crate::Failure;
 use crate::load::{Done, Load, Stop, Target};
-use crate::report::percentile;
+use crate::report::Series;
 use crate::server::{Server, Start};
 use serde_json::{Value, json};
 use std::fmt;
 use std::time::Duration;
 
-/// One way to share the work.
-#[derive(Debug)]
-struct Shared {
-    what: &'static str,
-    rates: Vec<f64>,
-    microseconds: Vec<u32>,
-    failed: u64,
-}
-
-impl Shared {
-    fn new(what: &'static str) -> Self {
-        Self { what, rates: Vec::new(), microseconds: Vec::new(), failed: 0 }
-    }
-
-    fn add(&mut self, parts: Vec<Done>) {
-        self.rates.push(parts.iter().map(Done::rate).sum());
-        for mut part in parts {
-            self.microseconds.append(&mut part.microseconds);
-            self.failed += part.errors.values().sum::<u64>();
-        }
-    }
-
-    fn median(&self) -> f64 {
-        let mut rates = self.rates.clone();
-        rates.sort_by(f64::total_cmp);
-        rates.get(rates.len() / 2).copied().unwrap_or_default()
-    }
-
-    /// So many of a hundred calls took no longer, in microseconds.
-    fn percentile(&self, percent: usize) -> u32 {
-        let mut times = self.microseconds.clone();
-        times.sort_unstable();
-        percentile(&times, percent)
-    }
-}
-
 /// What was measured.
 #[derive(Debug)]
 pub(crate) struct Nodes {
     data: String,
-    alone: Shared,
-    one_tenant: Shared,
-    two_tenants: Shared,
+    alone: Series,
+    one_tenant: Series,
+    two_tenants: Series,
 }
 
 impl Nodes {
@@ -74,9 +38,9 @@ impl Nodes {
         let apart = Load::new(second.address(), &own, half);
         let mut measured = Self {
             data: first.describe(),
-            alone: Shared::new("one node"),
-            one_tenant: Shared::new("two nodes, one tenant"),
-            two_tenants: Shared::new("two nodes, a tenant each"),
+            alone: Series::new("one node"),
+            one_tenant: Series::new("two nodes, one tenant"),
+            two_tenants: Series::new("two nodes, a tenant each"),
         };
         both(&here, &there, Duration::from_secs(1))?;
         for _ in 0..rounds {
@@ -89,7 +53,7 @@ impl Nodes {
         Ok(measured)
     }
 
-    fn all(&self) -> [&Shared; 3] {
+    fn all(&self) -> [&Series; 3] {
         [&self.alone, &self.one_tenant, &self.two_tenants]
     }
 
@@ -97,9 +61,9 @@ impl Nodes {
     pub(crate) fn to_json(&self) -> Value {
         let alone = self.alone.median();
         let all = self.all().map(|shared| {
-            json!({"what": shared.what, "requests_a_second": shared.median(), "rounds": shared.rates,
+            json!({"what": shared.what, "requests_a_second": shared.median(), "rounds": shared.rates(),
                 "ratio": shared.median() / alone, "p50_microseconds": shared.percentile(50),
-                "p99_microseconds": shared.percentile(99), "errors": shared.failed})
+                "p99_microseconds": shared.percentile(99), "errors": shared.failed()})
         });
         json!({"data": self.data, "nodes": all})
     }
@@ -134,7 +98,7 @@ impl fmt::Display for Nodes {
                 shared.median() / self.alone.median(),
                 f64::from(shared.percentile(50)) / 1e3,
                 f64::from(shared.percentile(99)) / 1e3,
-                shared.failed
+                shared.failed()
             )?;
         }
         Ok(())

@@ -17,6 +17,56 @@ pub(crate) struct Round {
     pub(crate) server_cpu: Duration,
 }
 
+/// The rounds against one thing that is measured beside others.
+#[derive(Debug)]
+pub(crate) struct Series {
+    /// What it is.
+    pub(crate) what: &'static str,
+    rates: Vec<f64>,
+    microseconds: Vec<u32>,
+    failed: u64,
+}
+
+impl Series {
+    /// Nothing yet.
+    pub(crate) fn new(what: &'static str) -> Self {
+        Self { what, rates: Vec::new(), microseconds: Vec::new(), failed: 0 }
+    }
+
+    /// One round, of loads that ran at the same time.
+    pub(crate) fn add(&mut self, parts: Vec<Done>) {
+        self.rates.push(parts.iter().map(Done::rate).sum());
+        for mut part in parts {
+            self.microseconds.append(&mut part.microseconds);
+            self.failed += part.errors.values().sum::<u64>();
+        }
+    }
+
+    /// Calls a second, by round.
+    pub(crate) fn rates(&self) -> &[f64] {
+        &self.rates
+    }
+
+    /// Calls a second: the median of the rounds.
+    pub(crate) fn median(&self) -> f64 {
+        let mut rates = self.rates.clone();
+        rates.sort_by(f64::total_cmp);
+        rates.get(rates.len() / 2).copied().unwrap_or_default()
+    }
+
+    /// So many of a hundred calls took no longer, in microseconds.
+    pub(crate) fn percentile(&self, percent: usize) -> u32 {
+        let mut times = self.microseconds.clone();
+        times.sort_unstable();
+        percentile(&times, percent)
+    }
+
+    /// How many calls were answered with something other than 200.
+    pub(crate) fn failed(&self) -> u64 {
+        self.failed
+    }
+}
+
 /// All of it.
 #[derive(Debug)]
 pub(crate) struct Report {
