@@ -7,6 +7,7 @@ use crate::log::{check_verifies, check_whole, export};
 use crate::outage::{check_refused, recorded_gap};
 use crate::server::{Folder, Server, TENANT, eventually};
 use serde_json::json;
+use std::time::Instant;
 
 both!(
     an_answer_that_came_too_late_is_withdrawn,
@@ -16,25 +17,42 @@ both!(
 
 /// Statements that lay a trap in the database, and those that take it away.
 struct Trap {
-    lay: &'static str,
+    lay: String,
     clear: &'static str,
+}
+
+/// Counts up to a number, which takes SQLite a while.
+fn counting(count: i64) -> String {
+    format!(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT {count}) SELECT MAX(i) AS i FROM n"
+    )
+}
+
+/// How far SQLite counts in five seconds on this machine, as busy as it is.
+fn five_seconds(store: &Store) -> i64 {
+    const SAMPLE: i64 = 1_000_000;
+    let began = Instant::now();
+    assert_eq!(store.connect().number(&counting(SAMPLE)), SAMPLE);
+    SAMPLE * 5000 / i64::try_from(began.elapsed().as_millis()).unwrap().max(1)
 }
 
 /// Writing down the key `slow` takes longer than the gate's window, and succeeds.
 fn slow_key(store: &Store) -> Trap {
     match store {
         Store::Sqlite(_) => Trap {
-            lay: "CREATE VIEW slow AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 12000000)
-                      SELECT MAX(i) AS i FROM n;
-                  CREATE TRIGGER slow_key AFTER INSERT ON idempotency_keys WHEN NEW.key = 'slow'
-                      BEGIN SELECT i FROM slow; END;",
+            lay: format!(
+                "CREATE VIEW slow AS {};
+                 CREATE TRIGGER slow_key AFTER INSERT ON idempotency_keys WHEN NEW.key = 'slow'
+                     BEGIN SELECT i FROM slow; END;",
+                counting(five_seconds(store))
+            ),
             clear: "DROP TRIGGER slow_key; DROP VIEW slow;",
         },
         Store::Postgres { .. } => Trap {
             lay: "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
                       $$ BEGIN PERFORM pg_sleep(2.6); RETURN NEW; END $$;
                   CREATE TRIGGER slow_key AFTER INSERT ON idempotency_keys FOR EACH ROW WHEN (NEW.key = 'slow')
-                      EXECUTE FUNCTION slow();",
+                      EXECUTE FUNCTION slow();".into(),
             clear: "DROP TRIGGER slow_key ON idempotency_keys; DROP FUNCTION slow;",
         },
     }
@@ -47,14 +65,14 @@ fn failing_commit(store: &Store) -> Trap {
             lay: "CREATE TABLE absent (id INTEGER PRIMARY KEY);
                   CREATE TABLE trap (id INTEGER REFERENCES absent (id) DEFERRABLE INITIALLY DEFERRED);
                   CREATE TRIGGER trap_answers AFTER INSERT ON receipts WHEN NEW.kind = 'gate.evaluate'
-                      BEGIN INSERT INTO trap VALUES (1); END;",
+                      BEGIN INSERT INTO trap VALUES (1); END;".into(),
             clear: "DROP TRIGGER trap_answers; DROP TABLE trap; DROP TABLE absent;",
         },
         Store::Postgres { .. } => Trap {
             lay: "CREATE FUNCTION trap() RETURNS trigger LANGUAGE plpgsql AS
                       $$ BEGIN RAISE EXCEPTION 'trapped'; END $$;
                   CREATE CONSTRAINT TRIGGER trap_answers AFTER INSERT ON receipts DEFERRABLE INITIALLY DEFERRED
-                      FOR EACH ROW WHEN (NEW.kind = 'gate.evaluate') EXECUTE FUNCTION trap();",
+                      FOR EACH ROW WHEN (NEW.kind = 'gate.evaluate') EXECUTE FUNCTION trap();".into(),
             clear: "DROP TRIGGER trap_answers ON receipts; DROP FUNCTION trap;",
         },
     }
@@ -64,13 +82,15 @@ fn failing_commit(store: &Store) -> Trap {
 fn failing_outbox(store: &Store) -> Trap {
     match store {
         Store::Sqlite(_) => Trap {
-            lay: "CREATE TRIGGER no_mail BEFORE INSERT ON outbox BEGIN SELECT RAISE(ABORT, 'no room'); END;",
+            lay: "CREATE TRIGGER no_mail BEFORE INSERT ON outbox BEGIN SELECT RAISE(ABORT, 'no room'); END;"
+                .into(),
             clear: "DROP TRIGGER no_mail;",
         },
         Store::Postgres { .. } => Trap {
             lay: "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS
                       $$ BEGIN RAISE EXCEPTION 'no room'; END $$;
-                  CREATE TRIGGER no_mail BEFORE INSERT ON outbox FOR EACH ROW EXECUTE FUNCTION no_room();",
+                  CREATE TRIGGER no_mail BEFORE INSERT ON outbox FOR EACH ROW EXECUTE FUNCTION no_room();"
+                .into(),
             clear: "DROP TRIGGER no_mail ON outbox; DROP FUNCTION no_room;",
         },
     }
@@ -78,7 +98,7 @@ fn failing_outbox(store: &Store) -> Trap {
 
 /// What happens while a trap lies.
 fn trapped<T>(store: &Store, trap: &Trap, during: impl FnOnce() -> T) -> T {
-    store.connect().execute(trap.lay);
+    store.connect().execute(&trap.lay);
     let result = during();
     store.connect().execute(trap.clear);
     result
