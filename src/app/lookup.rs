@@ -11,8 +11,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often it is looked whether a run is full.
-const TICK: Duration = Duration::from_secs(5);
+/// How often it is looked whether a run is full: soon after a start, so that those that the committer gathered meanwhile
+/// can follow the one whose beginning it did not see.
+const TICK: Duration = Duration::from_secs(1);
 /// How long the log is left alone after a run was written: whoever calls the gate comes first.
 const REST: Duration = Duration::from_secs(1);
 /// The same, where more than so many receipts wait to be written down.
