@@ -268,7 +268,7 @@ class Verifier:
         stated = {"export": name, "header": hash_of(header), "lines": lines, "chains": [chains[chain] for chain in sorted(chains)],
                   "first": first, "last": last, "digest": text_of(digest.digest())}
         for member in [*stated, *output]:
-            both = (json.dumps(one.get(member, "absent"), sort_keys=True) for one in (stated, output))
+            both = (json.dumps(one[member], sort_keys=True) if member in one else "absent" for one in (stated, output))
             same(f"output.{member}", *both, "the manifest states another value than the lines of the file give")
         same("output.lines", size, index + 1 if kind == "tenant" and not until and (lines or not since) else size, "the lines end before the log does")
         yield need(receipt["at"] >= header["at"], "at", f"the manifest is older than the header, {header['at']}")
@@ -301,7 +301,7 @@ class Verifier:
     def read(self, name, file):  # One file: a tile by its path, a note or a leaf's proof, or JSON of one value or of one a line
         state, self.site, self.number, match = None, (name, None, None), self.number + 1, TILE.fullmatch(name)
         if match: return self.tile(file, *match.groups())
-        lines = ((at, line) for at, line in enumerate(iter(lambda: file.readline(LARGEST + 1), b""), 1) if line.strip(BLANK))
+        lines = ((at, line) for at, line in enumerate(iter(lambda: file.readline(LARGEST + 1), b""), 1) if line.strip(BLANK) or len(line) > LARGEST)
         for at, line in lines:
             self.site = name, at, need(len(line) <= LARGEST, "", "the line is too long", status=2) and None
             if not state and not line.lstrip(BLANK).startswith(b"{"): return self.text(line + file.read(LARGEST))
@@ -321,11 +321,11 @@ class Verifier:
         path = [base64_of(node, "proof", 32) for node in path.split("\n")[1:]]
         self.notes.append((given or (self.site[0], None, None), note, given, is_proof, int(i), path))
     def tile(self, file, base, level, number, width):  # Keeps a tile's hashes, or those of a bundle's entries, each behind its length (C2SP tlog-tiles)
-        width, first, is_bundle = int(width or 256), int(re.sub("[x/]", "", number)) << 8, level == "entries"
-        hashes, rest = [], file.read(width * (2**16 + 1) + 1)
-        while is_bundle and len(rest) >= 2 and len(rest) >= (end := 2 + int.from_bytes(rest[:2], "big")):
-            hashes, rest = hashes + [sha(b"\0" + rest[2:end])], rest[end:]
-        found, what = (f"{len(hashes)}" + f" and {len(rest)} bytes more" * bool(rest), "entries") if is_bundle else (f"{len(rest) / 32:g}", "hashes")
+        width, first, is_bundle, hashes, rest, at = int(width or 256), int(re.sub("[x/]", "", number)) << 8, level == "entries", [], file.read(2**24 + 2**9), 0
+        need(first + width < 2**64, "entries" if is_bundle else "tile", "its name is of a place beyond any tree")
+        while is_bundle and len(hashes) <= width and at + 2 <= len(rest) and (end := at + 2 + int.from_bytes(rest[at:at + 2], "big")) <= len(rest):
+            hashes, at = hashes + [sha(b"\0" + rest[at + 2:end])], end
+        found, what = (f"{len(hashes)}" + f" and {len(rest) - at} bytes more" * (at < len(rest)), "entries") if is_bundle else (f"{len(rest) / 32:g}", "hashes")
         same("entries" if is_bundle else "tile", str(width), found, f"it does not hold the {width} {what} that its name says, and nothing else")
         kept = (0, hashes, "entries") if is_bundle else (8 * int(level), [rest[i:i + 32] for i in range(0, len(rest), 32)], "tile")
         self.tiles.append((self.site, base, first, *kept))

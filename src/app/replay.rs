@@ -112,11 +112,13 @@ pub fn replay(
     let keys = storage::key::of_tenant(&mut *readers.get()?, &tenant.slug)?;
     let lookup = master.and_then(|master| lookup_key(&keys, master));
     let from = from.min(size);
+    // Whatever the head says of the log's length: beyond the last row there is one gap.
+    let end = storage::whole::extent(&mut *readers.get()?, &tenant.slug)?.end.min(size);
     let next = AtomicU64::new(from);
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
     let parts: Vec<Result<Replay, StoreError>> = std::thread::scope(|scope| {
         let work = || {
-            let part = work(readers, (tenant, lookup.as_ref()), &next, size, advance);
+            let part = work(readers, (tenant, lookup.as_ref()), &next, end, advance);
             if part.is_err() {
                 // Nothing the others still find would be told.
                 next.store(u64::MAX, Ordering::Relaxed);
@@ -131,6 +133,7 @@ pub fn replay(
     for part in parts {
         whole.add(part?);
     }
+    whole.missing(end.max(from)..size);
     whole.look_beside(&mut *readers.get()?, tenant, lookup.as_ref())?;
     Ok(whole)
 }
@@ -153,7 +156,15 @@ fn work(
         }
         let until = from.saturating_add(PAGE).min(size);
         let mut expected = from;
-        for (place, stored) in whole::page(&mut connection, &tenant.slug, from, until)? {
+        let page = whole::page(&mut connection, &tenant.slug, from, until)?;
+        if page.is_empty() {
+            // Rows may have been moved far away: what lies between is one gap, which one thread tells of.
+            let to = whole::next_place(&mut connection, &tenant.slug, until)?.map_or(size, |at| at.min(size));
+            if next.compare_exchange(until, to, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+                part.missing(until..to);
+            }
+        }
+        for (place, stored) in page {
             part.missing(expected..place);
             expected = place.saturating_add(1);
             part.look(&mut connection, tenant, &mut again, (place, stored))?;
@@ -271,9 +282,12 @@ impl Replay {
     }
 
     fn missing(&mut self, places: std::ops::Range<u64>) {
-        for place in places {
+        let all = places.end.saturating_sub(places.start);
+        for place in places.take(MOST_NAMED) {
             self.find(place, None, Difference::Missing);
         }
+        let named = u64::try_from(MOST_NAMED).unwrap_or(u64::MAX);
+        self.found = self.found.saturating_add(all.saturating_sub(named));
     }
 
     /// What decides now, and where the log ends: whatever was decided by it would come out the same and be wrong.

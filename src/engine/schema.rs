@@ -3,6 +3,7 @@
 use super::node::{below, shown};
 use crate::domain::Malformed;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -150,7 +151,7 @@ impl Work {
 fn measure<'a>(
     schema: &'a Value,
     root: &'a Value,
-    inside: &mut Vec<&'a str>,
+    inside: &mut Vec<&'a Value>,
     work: &mut Work,
 ) -> Result<(), Malformed> {
     work.schema()?;
@@ -158,16 +159,15 @@ fn measure<'a>(
         Value::Object(members) => {
             work.patterns(members)?;
             if let Some(target) = members.get("$ref").and_then(Value::as_str) {
-                if inside.contains(&target) {
-                    let detail = format!("the reference `{}` leads back into itself", target.escape_debug());
-                    return Err(Malformed::whole(detail));
+                let wrong =
+                    |why: &str| Malformed::whole(format!("the reference `{}` {why}", target.escape_debug()));
+                let pointed = pointed(target, root).ok_or_else(|| wrong("leads nowhere"))?;
+                if inside.iter().any(|outer| std::ptr::eq(*outer, pointed)) {
+                    return Err(wrong("leads back into itself"));
                 }
-                let pointed = target.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
-                if let Some(pointed) = pointed {
-                    inside.push(target);
-                    measure(pointed, root, inside, work)?;
-                    inside.pop();
-                }
+                inside.push(pointed);
+                measure(pointed, root, inside, work)?;
+                inside.pop();
             }
             // Definitions cost nothing where nothing refers to them.
             let followed =
@@ -186,7 +186,7 @@ fn measure<'a>(
 fn measure_below<'a>(
     value: &'a Value,
     root: &'a Value,
-    inside: &mut Vec<&'a str>,
+    inside: &mut Vec<&'a Value>,
     work: &mut Work,
 ) -> Result<(), Malformed> {
     match value {
@@ -194,6 +194,12 @@ fn measure_below<'a>(
         Value::Array(items) => items.iter().try_for_each(|item| measure_below(item, root, inside, work)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
     }
+}
+
+/// What a reference leads to, however its pointer is spelt: as a fragment it may be percent-encoded (RFC 6901 §6).
+fn pointed<'a>(target: &str, root: &'a Value) -> Option<&'a Value> {
+    let pointer = percent_decode_str(target.strip_prefix('#')?).decode_utf8().ok()?;
+    root.pointer(&pointer)
 }
 
 /// Counts references, and refuses those that lead outside the schema.
@@ -265,7 +271,7 @@ fn names_properties<'a>(schema: &'a Value, whole: &'a Value, followed: &mut BTre
         .get("$ref")
         .and_then(Value::as_str)
         .filter(|reference| followed.insert(reference))
-        .and_then(|reference| whole.pointer(reference.strip_prefix('#')?));
+        .and_then(|reference| pointed(reference, whole));
     lists
         .chain(singles)
         .chain(dependent)

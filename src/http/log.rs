@@ -140,7 +140,6 @@ pub(super) async fn cosign(
     let slug = tenant.clone();
     let known = look(&app, move |connection| storage::tenant::find(connection, &slug)).await?;
     known.ok_or_else(|| Problem::not_found("log"))?;
-    app.limits.cosigned(&tenant).map_err(too_many)?;
     let bytes = body::bytes_up_to(&request, &mut payload, LARGEST_NOTE).await?;
     let text = String::from_utf8(bytes.to_vec())
         .map_err(|_| Problem::unreadable(Malformed::whole("a checkpoint is text in UTF-8")))?;
@@ -151,6 +150,8 @@ pub(super) async fn cosign(
         NotTaken::Malformed(malformed) => malformed.into(),
         NotTaken::Elsewhere(why) => Problem::conflict(format!("this log never stood there: {why}")),
     })?;
+    // What no witness signed takes nothing of what witnesses may hand in.
+    app.limits.cosigned(&tenant).map_err(too_many)?;
     let kept = app.committer.upkeep(tenant, move |books| {
         let (connection, slug) = books.place();
         let public_log::Cosigned { size, checkpoint, signed } = cosigned;

@@ -47,6 +47,20 @@ pub fn page_of_kinds(
     rows.into_iter().map(|row| Ok((read::count("receipts.log_index", row.0.1)?, read_row(row)))).collect()
 }
 
+/// The next place at which a receipt stands, from one on.
+pub fn next_place(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    from: u64,
+) -> Result<Option<u64>, StoreError> {
+    let place: Option<i64> = receipts::table
+        .filter(receipts::tenant.eq(tenant.as_str()))
+        .filter(receipts::log_index.ge(read::stored_count(from)))
+        .select(diesel::dsl::min(receipts::log_index))
+        .first(connection)?;
+    read::optional_count("receipts.log_index", place)
+}
+
 /// How far the receipts that stand in the table reach, whatever the head says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {

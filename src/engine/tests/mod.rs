@@ -23,6 +23,7 @@ mod limit_laws;
 mod limits;
 mod links;
 mod naive;
+mod references;
 
 use super::{
     Action, CredentialClauses, CredentialTerms, Described, KnownCounterparties, MandateDocument,

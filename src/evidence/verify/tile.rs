@@ -50,18 +50,17 @@ impl Tile {
     /// Reads one, which must hold as many hashes or entries as its path says.
     pub(super) fn read(path: TilePath, site: Site, reader: impl BufRead) -> Result<Self, Fault> {
         let width = usize::from(path.tile.width);
-        let (level, field, hashes) = match path.tile.content {
-            TileContent::Hashes { level } => (u32::from(level), "tile", hashes(width, reader)?),
-            TileContent::Entries => (0, "entries", entries(width, reader)?),
+        let (level, field) = match path.tile.content {
+            TileContent::Hashes { level } => (u32::from(level).saturating_mul(8), "tile"),
+            TileContent::Entries => (0, "entries"),
         };
-        Ok(Self {
-            site: Arc::new(site),
-            base: path.base,
-            level: level.saturating_mul(8),
-            first: path.tile.index.saturating_mul(256),
-            hashes,
-            field,
-        })
+        let beyond = || Fault::new(field, "its name is of a place beyond any tree");
+        let (first, _) = path.tile.places().ok_or_else(beyond)?;
+        let hashes = match path.tile.content {
+            TileContent::Hashes { .. } => hashes(width, reader)?,
+            TileContent::Entries => entries(width, reader)?,
+        };
+        Ok(Self { site: Arc::new(site), base: path.base, level, first, hashes, field })
     }
 
     /// Whether it is an entry bundle.
@@ -88,7 +87,10 @@ fn entries(width: usize, reader: impl BufRead) -> Result<Vec<Hash>, Fault> {
     let bytes = read_up_to(width * (LENGTH_BYTES + usize::from(u16::MAX)), reader)?;
     let mut rest = &bytes[..];
     let mut hashes = Vec::with_capacity(width);
-    while let Some((entry, after)) = next_entry(rest) {
+    // One more than there should be shows that there are too many.
+    while hashes.len() <= width
+        && let Some((entry, after)) = next_entry(rest)
+    {
         hashes.push(leaf_hash(entry));
         rest = after;
     }

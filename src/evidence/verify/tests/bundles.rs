@@ -143,3 +143,19 @@ fn an_entry_is_the_leaf_of_the_receipt_at_its_place() {
         assert!(other.receipt.is_some(), "the receipt is named as well");
     }
 }
+
+#[test]
+fn what_no_tree_reaches_is_refused_and_too_many_entries_end_the_reading() {
+    let (log, files) = mirrored();
+    for (name, field) in [
+        ("logs/a/tile/0/x100/x000/x000/x000/x000/000.p/1", "tile"),
+        ("logs/a/tile/0/x072/x057/x594/x037/x927/936.p/1", "tile"),
+        ("logs/a/tile/63/x999/x999/x999/x999/x999/999.p/1", "tile"),
+        ("logs/a/tile/entries/x100/x000/x000/x000/x000/000.p/1", "entries"),
+    ] {
+        let report = run_all(&[files[0].clone(), (name, vec![0; 32])], key_of(&log));
+        assert_eq!(report.failure.expect(name).field, field, "{name}");
+    }
+    let zeros = run_all(&[files[0].clone(), ("logs/a/tile/entries/000", vec![0; 1 << 24])], key_of(&log));
+    assert_eq!(zeros.failure.unwrap().field, "entries");
+}

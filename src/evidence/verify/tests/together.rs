@@ -62,6 +62,11 @@ fn a_checkpoint_from_outside_counts_for_every_receipt() {
     let mut rewritten = log.clone();
     rewritten.call(1, 50);
     log.call(1, 51);
+    // The manifest of an export of its own, so that the tree of seven leaves is another one.
+    let whole = log.export(1, None, None);
+    let alone = Options { is_alone: true, ..given(&rewritten, 8) };
+    let failure = run(&[("export", whole)], alone).failure.expect("a fork is noticed in a single file too");
+    assert_eq!(failure.field, "merkle.root");
     assert_fails_at(&run(&[("a", log.receipt_json(2, 8).to_string())], given(&rewritten, 8)), "merkle.root");
 
     let mut other = TestLog::new(2);
