@@ -1,7 +1,7 @@
 //! How often who may do what.
 
-use super::places::Places;
-use crate::domain::{CredentialId, Duration, EnforcementPointId, TenantSlug, Timestamp};
+use super::places::{Place, Places};
+use crate::domain::{Chain, CredentialId, Duration, EnforcementPointId, PrincipalId, TenantSlug, Timestamp};
 use governor::clock::{Clock, DefaultClock, QuantaInstant};
 use governor::{DefaultKeyedRateLimiter, NotUntil, Quota, RateLimiter};
 use std::collections::HashMap;
@@ -33,7 +33,9 @@ const WINDOW: Duration = Duration::minutes(15);
 const MOST_REMEMBERED: usize = 100_000;
 
 /// Exports that run at once: each reads much, and keeps a thread for as long as its client reads.
-const MOST_EXPORTS: usize = 2;
+const MOST_EXPORTS: usize = 8;
+/// The same of one person, who may read as slowly as they like, and of all people of a tenant.
+const EXPORTS: (usize, usize) = (2, 6);
 /// Previews of one person, and of all people of a tenant, that run at once: each decides many calls again.
 const PREVIEWS: (usize, usize) = (1, 3);
 /// Explanations for one caller, and for all callers of a tenant, that are made at once.
@@ -64,6 +66,7 @@ pub struct Limits {
     clock: DefaultClock,
     failures: Mutex<HashMap<Failing, Failures>>,
     exports: Arc<Semaphore>,
+    exports_of: Places,
     /// Places for previews.
     pub previews: Places,
     /// Places for explanations.
@@ -71,6 +74,13 @@ pub struct Limits {
     /// Places for questions of who allowed what.
     pub questions: Places,
     looks: Arc<Semaphore>,
+}
+
+/// A place among the exports that run, until it is dropped.
+#[derive(Debug)]
+pub struct ExportPlace {
+    _own: Option<Place>,
+    _shared: OwnedSemaphorePermit,
 }
 
 /// Whose failures are counted.
@@ -112,6 +122,7 @@ impl Default for Limits {
             clock: DefaultClock::default(),
             failures: Mutex::default(),
             exports: Arc::new(Semaphore::new(MOST_EXPORTS)),
+            exports_of: Places::new(EXPORTS.0, EXPORTS.1),
             previews: Places::new(PREVIEWS.0, PREVIEWS.1),
             explanations: Places::new(EXPLANATIONS.0, EXPLANATIONS.1),
             questions: Places::new(QUESTIONS.0, QUESTIONS.1),
@@ -203,8 +214,9 @@ impl Limits {
     }
 
     /// A place among the exports that run at once, kept until it is dropped.
-    pub fn export(&self) -> Result<OwnedSemaphorePermit, TooMany> {
-        place_among(&self.exports)
+    pub fn export(&self, tenant: &TenantSlug, person: Option<PrincipalId>) -> Result<ExportPlace, TooMany> {
+        let own = person.map(|person| self.exports_of.take(tenant, Chain::Principal(person))).transpose()?;
+        Ok(ExportPlace { _own: own, _shared: place_among(&self.exports)? })
     }
 
     /// A place among the looks into public logs that run at once, kept until it is dropped; waits for its turn.
@@ -393,11 +405,20 @@ mod tests {
     }
 
     #[test]
-    fn a_third_export_waits_until_one_of_two_has_ended() {
+    fn exports_have_places_of_a_person_of_a_tenant_and_of_all() {
         let limits = Limits::default();
-        let (first, _second) = (limits.export().unwrap(), limits.export().unwrap());
-        assert!(limits.export().unwrap_err().retry_after_seconds > 0);
-        drop(first);
-        assert!(limits.export().is_ok());
+        let tenant: TenantSlug = "harbour".parse().unwrap();
+        let person = |number| Some(PrincipalId::new(Timestamp::from_unix_seconds(1), [number; 10]));
+        let slow: Vec<_> = (0..2).map(|_| limits.export(&tenant, person(1)).unwrap()).collect();
+        assert!(limits.export(&tenant, person(1)).unwrap_err().retry_after_seconds > 0);
+        let others: Vec<_> =
+            (2..4).flat_map(|one| [one, one]).map(|one| limits.export(&tenant, person(one))).collect();
+        assert!(others.iter().all(Result::is_ok), "who reads slowly takes nothing from others");
+        assert!(limits.export(&tenant, person(4)).is_err(), "six of a tenant");
+        let quay: TenantSlug = "quay".parse().unwrap();
+        let theirs: Vec<_> = (0..2).map(|_| limits.export(&quay, person(9)).unwrap()).collect();
+        assert!(limits.export(&quay, person(8)).is_err(), "eight in all");
+        drop((slow, theirs));
+        assert!(limits.export(&tenant, person(4)).is_ok());
     }
 }

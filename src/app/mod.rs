@@ -33,7 +33,7 @@ mod witnessed;
 
 pub use authenticate::{Caller, CallerError, Presenter};
 pub use background::Background;
-pub use limits::{Limits, TooMany};
+pub use limits::{ExportPlace, Limits, TooMany};
 pub use lookup::LookupError;
 use places::Turns;
 pub use places::{Place, Places};

@@ -206,6 +206,9 @@ pub(super) struct Export {
     #[arg(long, value_name = "FILE",
           conflicts_with_all = ["credential", "agent", "principal", "tenant", "format", "from", "until", "out"])]
     pub(super) resume: Option<String>,
+    /// Replaces a file that is there
+    #[arg(long)]
+    pub(super) force: bool,
 }
 
 #[derive(Debug, Args)]

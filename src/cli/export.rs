@@ -22,10 +22,17 @@ use tokio::runtime::Runtime;
 /// Exports as the options ask. The file has its name once it is whole; until then `.part` stands behind it.
 pub(super) fn run(sources: &Sources, options: &arguments::Export, form: Form) -> Result<u8, Failure> {
     let place = Place::existing(sources, &options.place)?;
+    let force = sources.switch("force", options.force)?;
     let resumed = sources.parse("resume", options.resume.as_deref(), file)?;
     let done = match resumed {
-        Some(path) => with_app(&place, "", |app, runtime| go_on(app, runtime, &path)),
-        None => begin(sources, options, &place),
+        Some(path) => {
+            let out = resume::whole_name(&path);
+            if out != path {
+                resume::require_free(&out, force).map_err(Failure::usage)?;
+            }
+            with_app(&place, "", |app, runtime| go_on(app, runtime, &path))
+        }
+        None => begin(sources, options, &place, force),
     }?;
     let Done { lines, begun, out } = done;
     let (shown, subject) = (out.display(), begun.header.subject);
@@ -154,7 +161,12 @@ fn file(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-fn begin(sources: &Sources, options: &arguments::Export, place: &Place) -> Result<Done, Failure> {
+fn begin(
+    sources: &Sources,
+    options: &arguments::Export,
+    place: &Place,
+    force: bool,
+) -> Result<Done, Failure> {
     let named = Named::read(sources, options)?;
     let format: Format = sources.required("format", options.format.as_deref(), str::parse)?;
     let from: Option<Timestamp> = sources.parse("from", options.from.as_deref(), str::parse)?;
@@ -165,6 +177,14 @@ fn begin(sources: &Sources, options: &arguments::Export, place: &Place) -> Resul
         return Err(Failure::usage(format!("`--until`: `{until}` is not after `--from`, which is `{from}`")));
     }
     let out = sources.required("out", options.out.as_deref(), file)?;
+    resume::require_free(&out, force).map_err(Failure::usage)?;
+    let part = resume::part_name(&out);
+    if part.exists() && !force {
+        let shown = part.display();
+        return Err(Failure::usage(format!(
+            "`{shown}` is there already: `procura export --resume {shown}` goes on with it, `--force` begins anew"
+        )));
+    }
     with_app(place, &named.path(), |app, runtime| {
         let found = named
             .find(&mut *app.readers.get().map_err(|error| failed(&error))?)

@@ -47,6 +47,22 @@ pub(super) fn export_of(path: &Path) -> Result<ExportId, String> {
     })
 }
 
+/// That nothing is lost: a file that is there is replaced only where that is wanted.
+pub(super) fn require_free(path: &Path, force: bool) -> Result<(), String> {
+    if force || !path.exists() {
+        return Ok(());
+    }
+    let shown = path.display();
+    Err(format!("`{shown}` is there already: name another file, or replace it with `--force`"))
+}
+
+/// The name of a file until it is whole.
+pub(super) fn part_name(out: &Path) -> PathBuf {
+    let mut name = out.as_os_str().to_owned();
+    name.push(PART);
+    PathBuf::from(name)
+}
+
 /// The name a file has once it is whole.
 pub(super) fn whole_name(path: &Path) -> PathBuf {
     let name = path.to_string_lossy();
@@ -65,11 +81,9 @@ pub(super) struct Grown {
 }
 
 impl Grown {
-    /// A new file beside its final place.
+    /// A new file beside its final place, neither of which is there yet.
     pub(super) fn create(out: &Path) -> io::Result<Self> {
-        let mut name = out.as_os_str().to_owned();
-        name.push(PART);
-        let path = PathBuf::from(name);
+        let path = part_name(out);
         let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
         Ok(Self { file, path, there: 0, passed: 0 })
     }

@@ -7,8 +7,8 @@ use super::request::{self, Query, path_id};
 use crate::actions::Error;
 use crate::actions::caller::Person;
 use crate::app::export::{self, Asked, ExportError, Format};
-use crate::app::{App, Caller};
-use crate::domain::{ExportId, Malformed, PrincipalId, Timestamp};
+use crate::app::{App, Caller, ExportPlace};
+use crate::domain::{ExportId, Malformed, PrincipalId, TenantSlug, Timestamp};
 use crate::evidence::subject::Subject;
 use crate::storage::export::Export;
 use crate::storage::{agent, principal};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 
 /// How many pieces of an export wait for a slow reader.
 const PIECES_AHEAD: usize = 4;
@@ -86,7 +86,7 @@ async fn export(
     let subject = subject_for(app, &person, subject?).await?;
     let query = Query::read(request, &["format", "from", "until", "export", AFTER])?;
     let after = query.number(AFTER, 0, 0, i64::MAX)?;
-    let place = place(app)?;
+    let place = place(app, &person.tenant, Some(person.id))?;
     let Some(id) = query.parsed::<ExportId>("export")? else {
         if after > 0 {
             let detail = format!("parameter `{AFTER}`: is of an export that `export` names");
@@ -158,13 +158,15 @@ pub(crate) async fn kept(app: &App, person: &Person, id: ExportId) -> Result<Exp
     found.ok_or_else(|| Problem::not_found("export"))
 }
 
-fn place(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
-    app.limits.export().map_err(|full| Problem::too_many(full, "as many exports run as may run at once"))
+fn place(app: &App, tenant: &TenantSlug, person: Option<PrincipalId>) -> Result<ExportPlace, Problem> {
+    app.limits
+        .export(tenant, person)
+        .map_err(|full| Problem::too_many(full, "as many exports run as may run at once"))
 }
 
 /// An export as a file to keep, without the bytes that are there already.
 pub(crate) async fn answer(app: Arc<App>, begun: Export, after: u64) -> Result<HttpResponse, Problem> {
-    let place = place(&app)?;
+    let place = place(&app, &begun.header.tenant, begun.taken_by)?;
     streamed(app, begun, after, place).await
 }
 
@@ -172,7 +174,7 @@ async fn streamed(
     app: Arc<App>,
     begun: Export,
     after: u64,
-    place: OwnedSemaphorePermit,
+    place: ExportPlace,
 ) -> Result<HttpResponse, Problem> {
     // What was written to its end once, or in part, is to be the same again.
     let is_continued = after > 0 || begun.log_index.is_some();
@@ -196,12 +198,7 @@ async fn streamed(
 }
 
 /// Runs the export on a thread that blocks; a failure breaks the body off, so that the copy is seen to be cut.
-fn stream(
-    app: Arc<App>,
-    begun: Export,
-    (is_continued, after): (bool, u64),
-    place: OwnedSemaphorePermit,
-) -> Pieces {
+fn stream(app: Arc<App>, begun: Export, (is_continued, after): (bool, u64), place: ExportPlace) -> Pieces {
     let (sender, receiver) = mpsc::channel(PIECES_AHEAD);
     let is_whole = Arc::new(AtomicBool::new(false));
     let (whole, runtime) = (is_whole.clone(), tokio::runtime::Handle::current());

@@ -17,6 +17,15 @@ const KEEP_ALIVE: Duration = Duration::from_secs(75);
 /// The size of the benchmark's bare answer: that of a usual answer of the gate.
 const BARE_ANSWER_BYTES: usize = 1900;
 
+/// What is counted as it happens.
+const COUNTERS: [&str; 5] = [
+    "procura_cosignatures_total",
+    "procura_unattributable_tokens_total",
+    "procura_unlisted_calls_total",
+    "procura_witness_alarms_total",
+    "procura_witness_failures_total",
+];
+
 /// Serves until SIGTERM or SIGINT; `started` hears the address once calls are taken. Blocks.
 pub fn serve(settings: Settings, started: impl FnOnce(SocketAddr) + Send) -> Result<(), StartError> {
     actix_web::rt::System::new().block_on(run(settings, started))
@@ -94,5 +103,9 @@ fn recorder() -> Result<PrometheusHandle, StartError> {
     }
     let recorder =
         PrometheusBuilder::new().install_recorder().map_err(|error| StartError::Other(error.to_string()))?;
+    // All of them from the start: whoever watches sees the first of each as a rise.
+    for name in COUNTERS {
+        metrics::counter!(name).increment(0);
+    }
     Ok(RECORDER.get_or_init(|| recorder).clone())
 }

@@ -250,6 +250,7 @@ fn a_file_of_the_console_that_was_cut_grows_to_the_same(db: Db) {
             let done = run(&["--resume", part.to_str().unwrap()]);
             assert!(done.status.success(), "{}", said(&done));
             let grown = fs::read(folder.join(format!("again.{format}"))).unwrap();
+            fs::remove_file(folder.join(format!("again.{format}"))).unwrap();
             assert!(
                 grown == whole,
                 "{format}, cut after {cut} bytes: {} bytes, {} were",
@@ -302,7 +303,17 @@ fn a_file_of_the_console_that_was_cut_grows_to_the_same(db: Db) {
         let file = folder.join("part.jsonl");
         let done = run(&[option, id, "--format", "jsonl", "--out", file.to_str().unwrap()]);
         assert!(done.status.success(), "{}", said(&done));
-        check_verifies(&fs::read_to_string(&file).unwrap());
+        let text = fs::read_to_string(&file).unwrap();
+        check_verifies(&text);
+        // A file that is there may be the only copy of another log.
+        let again = [option, id, "--format", "jsonl", "--out", file.to_str().unwrap()];
+        let refused = run(&again);
+        assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+        assert!(said(&refused).contains("is there already"), "{}", said(&refused));
+        assert!(fs::read_to_string(&file).unwrap() == text);
+        let done = run(&[&again[..], &["--force"]].concat());
+        assert!(done.status.success(), "{}", said(&done));
+        fs::remove_file(&file).unwrap();
     }
 }
 

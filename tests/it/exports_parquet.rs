@@ -114,6 +114,7 @@ fn what_broke_off_goes_on_with_the_same_bytes(db: Db) {
         let done = resume(&whole[..cut]);
         assert!(done.status.success(), "{}", said(&done));
         assert!(fs::read(folder.join("again.parquet")).unwrap() == whole, "cut after {cut} bytes");
+        fs::remove_file(folder.join("again.parquet")).unwrap();
     }
     let mut changed = whole[..whole.len() / 2].to_vec();
     changed[150] ^= 1;

@@ -109,7 +109,9 @@ impl Form for Table {
 
 /// A cell that no spreadsheet takes for a formula: what begins like one gets an apostrophe before it.
 pub(in crate::app) fn defuse(cell: String) -> String {
-    if cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\0']) { format!("'{cell}") } else { cell }
+    let begins = cell.trim_start_matches([' ', '\u{a0}', ';', '"', '\'']);
+    let is_formula = begins.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '\0', '＝', '＋', '－', '＠']);
+    if is_formula { format!("'{cell}") } else { cell }
 }
 
 #[cfg(test)]
@@ -125,6 +127,9 @@ mod tests {
             ("+5", "'+5"),
             ("\tx", "'\tx"),
             ("\rx", "'\rx"),
+            (" =1+1", "' =1+1"),
+            ("＝1+1", "'＝1+1"),
+            (";=1", "';=1"),
             ("plain", "plain"),
             ("", ""),
         ] {

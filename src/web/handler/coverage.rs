@@ -40,10 +40,8 @@ pub(super) async fn compare(
     request: HttpRequest,
     payload: web::Payload,
 ) -> HttpResponse {
-    upload(&app, &request, payload, Section::Coverage, LARGEST_FORM_BYTES, async |visit, fields| {
-        if let Err(problem) = require_role(&visit.person) {
-            return Ok(turned_away(&request, visit, &problem));
-        }
+    let may = |visit: &Visit| require_role(&visit.person);
+    upload(&app, &request, payload, Section::Coverage, (LARGEST_FORM_BYTES, may), async |visit, fields| {
         let list = list(fields);
         let typed = typed(fields, &list);
         let is_table = fields.one("as") == Ok("csv");

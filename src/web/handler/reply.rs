@@ -42,6 +42,9 @@ pub(super) async fn read(
     response
 }
 
+/// Whether somebody may send a form at all, which is asked before any of it is read.
+pub(super) type May = fn(&Visit) -> Result<(), Problem>;
+
 /// Answers a form: nothing happens unless it was sent by a page of ours, in the session it was made for.
 pub(super) async fn change(
     app: &App,
@@ -51,16 +54,16 @@ pub(super) async fn change(
     act: impl AsyncFnOnce(&Visit, &Fields) -> Result<HttpResponse, Problem>,
 ) -> HttpResponse {
     let read = async |mut payload: web::Payload| fields(request, &mut payload).await;
-    answer(app, request, payload, section, read, act).await
+    answer(app, request, payload, section, (|_| Ok(()), read), act).await
 }
 
-/// The same for a form that brings a file along, or may.
+/// The same for a form that brings a file along, or may; nothing of it is read where it may not be sent.
 pub(super) async fn upload(
     app: &App,
     request: &HttpRequest,
     payload: web::Payload,
     section: Section,
-    most_bytes: usize,
+    (most_bytes, may): (usize, May),
     act: impl AsyncFnOnce(&Visit, &Fields) -> Result<HttpResponse, Problem>,
 ) -> HttpResponse {
     let read = async |mut payload: web::Payload| {
@@ -70,7 +73,7 @@ pub(super) async fn upload(
             fields(request, &mut payload).await
         }
     };
-    answer(app, request, payload, section, read, act).await
+    answer(app, request, payload, section, (may, read), act).await
 }
 
 async fn answer(
@@ -78,7 +81,7 @@ async fn answer(
     request: &HttpRequest,
     payload: web::Payload,
     section: Section,
-    read: impl AsyncFnOnce(web::Payload) -> Result<Fields, Problem>,
+    (may, read): (May, impl AsyncFnOnce(web::Payload) -> Result<Fields, Problem>),
     act: impl AsyncFnOnce(&Visit, &Fields) -> Result<HttpResponse, Problem>,
 ) -> HttpResponse {
     if let Err(problem) = check_origin(app, request) {
@@ -89,6 +92,7 @@ async fn answer(
         Err(why) => return no_visit(request, why, Some(section.path().to_owned())),
     };
     let done = async {
+        may(&visit)?;
         let fields = read(payload).await?;
         if !csrf::is_right(&visit.csrf(), fields.one(csrf::FIELD).unwrap_or_default()) {
             return Err(forged());
