@@ -15,6 +15,7 @@ both!(
     a_receipt_that_was_taken_out_is_named,
     a_log_that_lost_its_end_or_its_head_is_not_served,
     full_tiles_hold_the_leaves_they_cover,
+    what_a_head_claims_beyond_the_rows_is_one_gap,
 );
 
 /// Each column of a receipt with another value that its type takes; `{other}` is the same column of another receipt.
@@ -158,6 +159,28 @@ fn a_log_that_lost_its_end_or_its_head_is_not_served(db: Db) {
     }
     server.serve();
     server.sign_in(TENANT, OPERATOR).get("/v1/mandate").expect(200);
+}
+
+/// Whoever looks walks along the rows, not along the places that a changed head, or a receipt moved far away, claims.
+fn what_a_head_claims_beyond_the_rows_is_one_gap(db: Db) {
+    const FAR: i64 = 1 << 62;
+    let mut server = Server::start(db);
+    answered(&server);
+    assert!(server.terminate().success());
+    let mut connection = server.database().connect();
+    let moved = format!(
+        "UPDATE receipts SET log_index = {} WHERE log_index = (SELECT MAX(log_index) FROM receipts)",
+        FAR - 5
+    );
+    for statement in [format!("UPDATE heads SET size = {FAR}"), moved] {
+        connection.execute(&statement);
+        for command in [&["doctor", "--no-drill"][..], &["replay"]] {
+            let output = server.run(command);
+            assert_eq!(output.status.code(), Some(1), "{command:?}: {}", said(&output));
+            let words = said(&output);
+            assert!(words.contains("no receipt") || words.contains("missing"), "{command:?}: {words}");
+        }
+    }
 }
 
 /// A receipt as its leaf is made of it.

@@ -40,8 +40,10 @@ pub(super) async fn compare(
     request: HttpRequest,
     payload: web::Payload,
 ) -> HttpResponse {
-    let may = |visit: &Visit| require_role(&visit.person);
-    upload(&app, &request, payload, Section::Coverage, (LARGEST_FORM_BYTES, may), async |visit, fields| {
+    let turn = |request: &HttpRequest, visit: &Visit| {
+        require_role(&visit.person).err().map(|problem| turned_away(request, visit, &problem))
+    };
+    upload(&app, &request, payload, Section::Coverage, (LARGEST_FORM_BYTES, turn), async |visit, fields| {
         let list = list(fields);
         let typed = typed(fields, &list);
         let is_table = fields.one("as") == Ok("csv");

@@ -42,8 +42,8 @@ pub(super) async fn read(
     response
 }
 
-/// Whether somebody may send a form at all, which is asked before any of it is read.
-pub(super) type May = fn(&Visit) -> Result<(), Problem>;
+/// What somebody is told who may not send a form at all, which is asked before any of it is read.
+pub(super) type TurnAway = fn(&HttpRequest, &Visit) -> Option<HttpResponse>;
 
 /// Answers a form: nothing happens unless it was sent by a page of ours, in the session it was made for.
 pub(super) async fn change(
@@ -54,7 +54,7 @@ pub(super) async fn change(
     act: impl AsyncFnOnce(&Visit, &Fields) -> Result<HttpResponse, Problem>,
 ) -> HttpResponse {
     let read = async |mut payload: web::Payload| fields(request, &mut payload).await;
-    answer(app, request, payload, section, (|_| Ok(()), read), act).await
+    answer(app, request, payload, section, (|_, _| None, read), act).await
 }
 
 /// The same for a form that brings a file along, or may; nothing of it is read where it may not be sent.
@@ -63,7 +63,7 @@ pub(super) async fn upload(
     request: &HttpRequest,
     payload: web::Payload,
     section: Section,
-    (most_bytes, may): (usize, May),
+    (most_bytes, turn_away): (usize, TurnAway),
     act: impl AsyncFnOnce(&Visit, &Fields) -> Result<HttpResponse, Problem>,
 ) -> HttpResponse {
     let read = async |mut payload: web::Payload| {
@@ -73,7 +73,7 @@ pub(super) async fn upload(
             fields(request, &mut payload).await
         }
     };
-    answer(app, request, payload, section, (may, read), act).await
+    answer(app, request, payload, section, (turn_away, read), act).await
 }
 
 async fn answer(
@@ -81,7 +81,7 @@ async fn answer(
     request: &HttpRequest,
     payload: web::Payload,
     section: Section,
-    (may, read): (May, impl AsyncFnOnce(web::Payload) -> Result<Fields, Problem>),
+    (turn_away, read): (TurnAway, impl AsyncFnOnce(web::Payload) -> Result<Fields, Problem>),
     act: impl AsyncFnOnce(&Visit, &Fields) -> Result<HttpResponse, Problem>,
 ) -> HttpResponse {
     if let Err(problem) = check_origin(app, request) {
@@ -91,8 +91,10 @@ async fn answer(
         Ok(visit) => visit,
         Err(why) => return no_visit(request, why, Some(section.path().to_owned())),
     };
+    if let Some(response) = turn_away(request, &visit) {
+        return response;
+    }
     let done = async {
-        may(&visit)?;
         let fields = read(payload).await?;
         if !csrf::is_right(&visit.csrf(), fields.one(csrf::FIELD).unwrap_or_default()) {
             return Err(forged());
