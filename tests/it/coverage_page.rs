@@ -173,7 +173,9 @@ fn the_page_is_for_those_who_see_the_tenants_log(db: Db) {
             assert_eq!(reply.status, 403, "{who}: {}", reply.text);
             assert!(reply.text.contains("needs the role compliance") && !reply.text.contains("ch_ghost"));
         }
-        let forged = other.post("/coverage", &[], &[("csrf", &token), ("list", LIST)]);
+        // Whoever may not send it is told so before any of it is read.
+        assert_eq!(other.post("/coverage", &[], &[("csrf", &token), ("list", LIST)]).status, 403);
+        let forged = visitor.post("/coverage", &[], &[("csrf", &own), ("list", LIST)]);
         assert!(forged.status == 403 && forged.text.contains("This form is not taken"), "{}", forged.text);
     }
     let page = visitor.get("/coverage");
