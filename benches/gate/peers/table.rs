@@ -40,7 +40,7 @@ impl Row {
 
     /// Open Policy Agent, which has a target too.
     pub(super) fn opa() -> Self {
-        let why = "crates.io, npm and PyPI carry clients and engines of it, none the server";
+        let why = "package registries carry clients and engines of it, none the server";
         let outcome = Outcome::NotRun(why.to_owned());
         Self { name: "OPA", version: None, is_durable: false, target: Some(3.5), outcome }
     }
