@@ -102,12 +102,11 @@ struct Settled {
 impl Verifier {
     /// Starts with nothing read.
     pub fn new(options: Options) -> Self {
-        let outside_is_none = options.checkpoint.is_none();
         Self {
+            // What was given from elsewhere is held against every line, so that none may be forgotten.
+            is_alone: options.is_alone && options.checkpoint.is_none(),
             keys: Keys::new(options.key),
             outside: options.checkpoint,
-            // What was given from elsewhere is held against every line, so that none may be forgotten.
-            is_alone: options.is_alone && outside_is_none,
             is_several: false,
             files: 0,
             exports: BTreeMap::new(),

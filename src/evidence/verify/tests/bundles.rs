@@ -1,31 +1,14 @@
 //! Entry bundles (C2SP tlog-tiles): their entries' hashes are those of tiles, receipts and checkpoints.
 
+use super::trees::{key_of, run_all, tiled};
 use super::*;
 
-fn key_of(log: &TestLog) -> Options {
-    Options { key: Some(log.key()), ..Options::default() }
-}
-
-/// A log of 300 leaves as somebody mirrored it.
+/// The mirrored log with its entries.
 fn mirrored() -> (TestLog, Vec<(&'static str, Vec<u8>)>) {
-    let mut log = TestLog::new(1);
-    for number in 0..300u16 {
-        log.call(1, u8::try_from(number % 100).unwrap());
-    }
-    let files = vec![
-        ("logs/a/checkpoint", log.checkpoint(300).into_bytes()),
-        ("logs/a/tile/0/000", log.tile(0, 0, 256)),
-        ("logs/a/tile/0/001.p/44", log.tile(0, 1, 44)),
-        ("logs/a/tile/1/000.p/1", log.tile(1, 0, 1)),
-        ("logs/a/tile/entries/000", log.bundle(0, 256)),
-        ("logs/a/tile/entries/001.p/44", log.bundle(256, 44)),
-    ];
+    let (log, mut files) = tiled();
+    files.push(("logs/a/tile/entries/000", log.bundle(0, 256)));
+    files.push(("logs/a/tile/entries/001.p/44", log.bundle(256, 44)));
     (log, files)
-}
-
-fn run_all(files: &[(&'static str, Vec<u8>)], options: Options) -> Report {
-    let files: Vec<_> = files.iter().map(|(name, bytes)| (*name, &bytes[..])).collect();
-    run_bytes(&files, options)
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! Proofs that a leaf is in the log (C2SP tlog-proof): held against the leaf, wherever it was read.
 
+use super::trees::key_of;
 use super::*;
 
 fn log() -> TestLog {
     TestLog::with_calls(13)
 }
 
-fn key_of(log: &TestLog) -> Options {
-    Options { key: Some(log.key()), ..Options::default() }
 }
 
 /// A proof and the receipt of the leaf it is about.

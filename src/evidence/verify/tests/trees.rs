@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn key_of(log: &TestLog) -> Options {
+pub(super) fn key_of(log: &TestLog) -> Options {
     Options { key: Some(log.key()), ..Options::default() }
 }
 
@@ -156,7 +156,7 @@ fn all_leaves_together_show_every_smaller_tree() {
 }
 
 /// A log of 300 leaves and its tiles.
-fn tiled() -> (TestLog, Vec<(&'static str, Vec<u8>)>) {
+pub(super) fn tiled() -> (TestLog, Vec<(&'static str, Vec<u8>)>) {
     let mut log = TestLog::new(1);
     for number in 0..300u16 {
         log.call(1, u8::try_from(number % 100).unwrap());
@@ -170,7 +170,7 @@ fn tiled() -> (TestLog, Vec<(&'static str, Vec<u8>)>) {
     (log, files)
 }
 
-fn run_all(files: &[(&'static str, Vec<u8>)], options: Options) -> Report {
+pub(super) fn run_all(files: &[(&'static str, Vec<u8>)], options: Options) -> Report {
     let files: Vec<_> = files.iter().map(|(name, bytes)| (*name, &bytes[..])).collect();
     run_bytes(&files, options)
 }
