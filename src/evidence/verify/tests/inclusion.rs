@@ -7,8 +7,6 @@ fn log() -> TestLog {
     TestLog::with_calls(13)
 }
 
-}
-
 /// A proof and the receipt of the leaf it is about.
 fn beside_receipt(log: &TestLog, proof: impl Into<String>) -> Report {
     run(&[("proof", proof.into()), ("receipt", log.receipt_json(6, 13).to_string())], Options::default())
