@@ -93,6 +93,10 @@ impl TenantLog {
         head: Head,
     ) -> Result<Self, StoreError> {
         let growth = Growth::new(read_frontier(&head)?);
+        if head.trailed > head.size || !head.trailed.is_multiple_of(RUN) {
+            let detail = format!("it is {} of {} receipts, in runs of {RUN}", head.trailed, head.size);
+            return Err(StoreError::Corrupt { place: "heads.trailed", detail });
+        }
         let (ends, undo, quiet, pending) = (HashMap::new(), Vec::new(), HashSet::new(), Vec::new());
         let (newest, trails, lookups) = (None, Trails::from(head.trailed), Lookups::default());
         let mut log = Self { keys, head, growth, ends, newest, trails, undo, quiet, lookups, pending };
