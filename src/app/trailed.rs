@@ -33,7 +33,10 @@ impl Trailed {
     pub(super) fn misfits(&self, size: u64) -> Vec<String> {
         let mut said = Vec::new();
         if self.trailed > size || !self.trailed.is_multiple_of(RUN) {
-            said.push(format!("`heads.trailed` is {}, of a log of {size} receipts in runs of {RUN}", self.trailed));
+            said.push(format!(
+                "`heads.trailed` is {}, of a log of {size} receipts in runs of {RUN}",
+                self.trailed
+            ));
         }
         let beyond: Vec<u64> = self.counts.keys().copied().filter(|run| *run >= self.trailed / RUN).collect();
         if let Some(first) = beyond.first() {

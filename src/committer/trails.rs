@@ -50,3 +50,21 @@ impl Trails {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Outcome;
+
+    #[test]
+    fn a_run_holds_the_places_of_its_receipts_from_the_place_it_begins_at() {
+        let mut trails = Trails::from(RUN);
+        for place in RUN..3 * RUN + 5 {
+            let refused = place == RUN + 7 || place == 3 * RUN - 1;
+            trails.take(refused.then_some(Trail::Outcome(Outcome::Refuse)));
+        }
+        let whole: Vec<_> = trails.whole.iter().map(|(run, trails)| (*run, trails.clone())).collect();
+        let on = |place: u16| Run::from([(Trail::Outcome(Outcome::Refuse), vec![place])]);
+        assert_eq!(whole, [(1, on(7)), (2, on(1023))]);
+    }
+}

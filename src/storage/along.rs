@@ -77,12 +77,10 @@ fn of_trails(
     limit: usize,
 ) -> Result<Vec<u64>, StoreError> {
     // Read first: runs that are written from now on are looked through here all the same.
-    let trailed: Option<i64> = heads::table
-        .find(tenant.as_str())
-        .select(heads::trailed)
-        .get_result(connection)
-        .optional()?;
-    let trailed = if trails.is_empty() { 0 } else { read::optional_count("heads.trailed", trailed)?.unwrap_or(0) };
+    let trailed: Option<i64> =
+        heads::table.find(tenant.as_str()).select(heads::trailed).get_result(connection).optional()?;
+    let trailed =
+        if trails.is_empty() { 0 } else { read::optional_count("heads.trailed", trailed)?.unwrap_or(0) };
     let whole = span.start..span.end.min(trailed);
     let rest = span.start.max(trailed)..span.end;
     let mut places = Vec::new();
@@ -230,7 +228,6 @@ fn keep_common(
     Ok(())
 }
 
-
 /// How wide a trail is likely to be: the narrowest is followed.
 fn width(trail: &Trail) -> u8 {
     match trail {
@@ -243,3 +240,7 @@ fn width(trail: &Trail) -> u8 {
         Trail::Outcome(Outcome::Allow) => 6,
     }
 }
+
+#[cfg(test)]
+#[path = "along_tests.rs"]
+mod tests;

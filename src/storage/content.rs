@@ -1,9 +1,9 @@
 //! What is kept beside receipts and can be erased: their content, and the rows that repeat it.
 
+use super::along::{self, Order, Sought};
 use super::schema::{
     accesses, decisions, effects, idempotency_keys as keys, known_counterparties as known, receipts,
 };
-use super::along::{self, Order, Sought};
 use super::trail::Trail;
 use super::{AnyConnection, StoreError, course, read};
 use crate::domain::{Chain, CredentialId, DecisionId, EffectId, Hash, Intent, TenantSlug, Timestamp};

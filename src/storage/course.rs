@@ -79,8 +79,7 @@ pub fn page(
     stretch: &Stretch,
     limit: usize,
 ) -> Result<Vec<StoredReceipt>, StoreError> {
-    let kinds =
-        vec![Kind::GateEvaluate, Kind::GateWithdrawn, Kind::EffectOutcome, Kind::DecisionResolve];
+    let kinds = vec![Kind::GateEvaluate, Kind::GateWithdrawn, Kind::EffectOutcome, Kind::DecisionResolve];
     along::receipts(connection, &stretch.tenant, &stretch.sought(kinds), Order::Rising, limit)
 }
 

@@ -23,7 +23,9 @@ pub struct Head {
 
 type Row = (String, i64, Vec<u8>, String, i64, i64, i64);
 
-fn read_row((_, size, frontier, checkpoint, last_at, authority_epoch, trailed): Row) -> Result<Head, StoreError> {
+fn read_row(
+    (_, size, frontier, checkpoint, last_at, authority_epoch, trailed): Row,
+) -> Result<Head, StoreError> {
     Ok(Head {
         size: read::count("heads.size", size)?,
         frontier,

@@ -7,8 +7,8 @@ use super::trail::Trail;
 use super::{AnyConnection, StoreError, course, read, schema::receipts};
 use crate::crypto::sha256;
 use crate::domain::{
-    AgentId, Chain, CredentialId, Duration, FactsFrom, Hash, Intent, Outcome, PrincipalId, ReceiptId, TenantSlug,
-    Timestamp,
+    AgentId, Chain, CredentialId, Duration, FactsFrom, Hash, Intent, Outcome, PrincipalId, ReceiptId,
+    TenantSlug, Timestamp,
 };
 use crate::evidence::receipt::{Auth, Body, Kind};
 use diesel::prelude::*;
@@ -396,7 +396,8 @@ pub fn page(
     before: Option<&str>,
     limit: i64,
 ) -> Result<Vec<StoredReceipt>, StoreError> {
-    let before: Option<ReceiptId> = before.and_then(|tail| format!("{}{tail}", ReceiptId::PREFIX).parse().ok());
+    let before: Option<ReceiptId> =
+        before.and_then(|tail| format!("{}{tail}", ReceiptId::PREFIX).parse().ok());
     let mut span = span_of(connection, tenant, filter, before)?;
     let limit = usize::try_from(limit).unwrap_or(0);
     let trails = filter.trails();

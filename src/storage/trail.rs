@@ -3,9 +3,9 @@
 //! An index on columns that come in random order writes a page a receipt. A run of a trail is written with the receipt
 //! that makes the run whole. What stands behind the last whole run is looked through, so that nothing is ever missed.
 
+use super::head::{self, Head};
 use super::receipt::StoredReceipt;
 use super::schema::{receipts, trails};
-use super::head::{self, Head};
 use super::{AnyConnection, StoreError, Transaction, read};
 use crate::domain::{AgentId, Chain, Hash, Intent, Outcome, PrincipalId, TenantSlug};
 use crate::evidence::receipt::Kind;
@@ -219,7 +219,9 @@ pub fn counts(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<BTr
     .bind::<diesel::sql_types::Text, _>(tenant.as_str())
     .load(connection)?;
     rows.into_iter()
-        .map(|Count { run, bytes }| Ok((read::count("trails.run", run)?, read::count("trails.places", bytes)? / 2)))
+        .map(|Count { run, bytes }| {
+            Ok((read::count("trails.run", run)?, read::count("trails.places", bytes)? / 2))
+        })
         .collect()
 }
 
@@ -279,7 +281,11 @@ pub fn catch_up(connection: &mut AnyConnection) -> Result<(), StoreError> {
 }
 
 /// Writes the next runs from the log; `false` where receipts of them are missing, which others will name.
-fn write_next(connection: &mut AnyConnection, tenant: &TenantSlug, mut head: Head) -> Result<bool, StoreError> {
+fn write_next(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    mut head: Head,
+) -> Result<bool, StoreError> {
     let until = (head.size / RUN * RUN).min(head.trailed.saturating_add(STEPS_AT_ONCE));
     let steps = steps(connection, tenant, head.trailed, until)?;
     if u64::try_from(steps.len()).ok() != until.checked_sub(head.trailed) {
