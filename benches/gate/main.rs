@@ -42,7 +42,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Calls the gate as fast as it answers and reports how fast that is.
 #[derive(Debug, Parser)]
-#[command(name = "ops/bench gate")]
+#[command(name = "ops/bench gate", bin_name = "ops/bench gate", args_override_self = true)]
 #[expect(clippy::struct_excessive_bools, reason = "one a switch of the command line")]
 struct Options {
     /// Connections kept open, each with one call under way

@@ -34,7 +34,7 @@ const QUIET: Duration = Duration::from_millis(10);
 
 /// Builds a large log and measures the gate on it beside an empty one.
 #[derive(Debug, Parser)]
-#[command(name = "ops/bench large", bin_name = "ops/bench large")]
+#[command(name = "ops/bench large", bin_name = "ops/bench large", args_override_self = true)]
 struct Options {
     /// Receipts in the log, those of people and credentials among them
     #[arg(long, default_value_t = 10_000_000)]
@@ -63,8 +63,8 @@ struct Options {
     /// Leaves the logs there, to be measured or added to again
     #[arg(long)]
     keep: bool,
-    /// Seconds it is waited at most until the server has nothing left to do
-    #[arg(long, default_value_t = 600)]
+    /// Seconds it is waited at most until the server has nothing left to do; ten million receipts take half an hour
+    #[arg(long, default_value_t = 3600)]
     patience: u64,
     /// The server to start; the one just built if left out
     #[arg(long, env = "PROCURA_BENCH_BINARY", default_value = env!("CARGO_BIN_EXE_procura"))]
@@ -117,6 +117,9 @@ fn measure(options: &Options, folder: &Path) -> Result<Large, Failure> {
     let (on_empty, on_full) = (gate(&empty, &empty_state), gate(&full, &state));
     receipts(&on_full, options.receipts.saturating_sub(size))?;
     let built = begun.elapsed();
+    let patience = Duration::from_secs(options.patience);
+    // What was left to do of the calls before would slow one of them alone.
+    let caught_up = until_quiet(&full, patience)?;
     let stop = Stop::After(Duration::from_secs(options.seconds));
     let [mut at_first, mut at_length] = ["empty log", "large log"].map(Series::new);
     for load in [&on_empty, &on_full] {
@@ -135,7 +138,7 @@ fn measure(options: &Options, folder: &Path) -> Result<Large, Failure> {
     let token = state.tokens.first().map(String::as_str);
     let question = post(full.address(), Target::Gate.path(), token, &body);
     Calls::new(full.address(), 1, vec![question]).run(Stop::Calls(OPEN))?;
-    let caught_up = until_quiet(&full, Duration::from_secs(options.patience))?;
+    until_quiet(&full, patience)?;
     let before = full.cpu()?;
     std::thread::sleep(IDLE);
     let idle = full.cpu()?.saturating_sub(before);

@@ -32,7 +32,7 @@ pub(crate) struct Large {
     pub(crate) memory: u64,
     /// Resident memory when it was ready, in KiB.
     pub(crate) memory_started: u64,
-    /// After the last call, until nothing was left to do.
+    /// After the log was built, until nothing was left to do.
     pub(crate) caught_up: Option<Duration>,
     /// Processor time of a stretch without calls after that, and the stretch.
     pub(crate) idle: (Duration, Duration),
@@ -129,15 +129,11 @@ impl fmt::Display for Large {
             mebibytes(self.memory_started),
             mebibytes(self.memory)
         )?;
-        let idle = self.idle_percent();
         match self.caught_up {
-            Some(time) => writeln!(
-                f,
-                "caught up {:.0} s after the last call, then {idle:.1} % of a core",
-                time.as_secs_f64()
-            )?,
-            None => writeln!(f, "still catching up when it was waited no longer, at {idle:.1} % of a core")?,
+            Some(time) => writeln!(f, "caught up {:.0} s after it was built", time.as_secs_f64())?,
+            None => writeln!(f, "not caught up with what was built when it was waited no longer")?,
         }
+        writeln!(f, "idle at {:.1} % of a core", self.idle_percent())?;
         self.goals().iter().try_for_each(|goal| writeln!(f, "{goal}"))
     }
 }
