@@ -17,7 +17,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// How long the log is left alone after a run was written: whoever calls the gate comes first.
 const REST: Duration = Duration::from_secs(1);
 /// The same, where more than so many receipts wait to be written down.
-const SHORT_REST: Duration = Duration::from_millis(200);
+const SHORT_REST: Duration = Duration::from_millis(30);
 const LONG_BACKLOG: u64 = 32_768;
 
 /// Why no lookup key is to be had, or no run was written.

@@ -58,6 +58,8 @@ impl Writer {
             let transaction = Transaction::begin(&mut self.connection)?;
             let head = super::log::verify_head(&mut self.connection, &keys)?;
             storage::head::update(&mut self.connection, &tenant.slug, &head)?;
+            // What batches will go on from is read once, so that what is missing of it is named here.
+            TenantLog::open(&mut self.connection, Arc::new(keys), head)?;
             transaction.commit(&mut self.connection)?;
         }
         Ok(())

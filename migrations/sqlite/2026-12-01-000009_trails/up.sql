@@ -7,7 +7,7 @@ CREATE TABLE trails (
     run INTEGER NOT NULL,
     places BLOB NOT NULL,
     PRIMARY KEY (tenant, trail, run)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- How many receipts stand on trails: whole runs from the first on.
 ALTER TABLE heads ADD COLUMN trailed INTEGER NOT NULL DEFAULT 0;
