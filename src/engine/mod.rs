@@ -32,7 +32,7 @@ mod labels;
 mod ledger;
 mod limit;
 mod links;
-mod node;
+use crate::domain::node;
 mod pointer;
 mod protected;
 mod published;
