@@ -88,47 +88,119 @@ use Verb::{Ar, Er, Ir, Other};
 
 /// What replies are known to say was done.
 pub(super) const DEEDS: [Deed; 41] = [
-    deed("refund", &["refunded", "reimbursed"], &["refund", "reimbursement"], &[Ar("reembols"), Ar("estorn")], &["reembolso", "estorno"]),
+    deed(
+        "refund",
+        &["refunded", "reimbursed"],
+        &["refund", "reimbursement"],
+        &[Ar("reembols"), Ar("estorn")],
+        &["reembolso", "estorno"],
+    ),
     deed("cancel", &["cancelled", "canceled"], &["cancellation"], &[Ar("cancel")], &["cancelamento"]),
     deed("send", &["sent", "emailed", "mailed"], &[], &[Ar("envi"), Ar("mand")], &["envio"]),
     deed("pay", &["paid"], &["payment"], &[Other("paguei", "pagamos", "pag", "pagar")], &["pagamento"]),
     deed("transfer", &["transferred"], &["transfer"], &[Ir("transfer")], &["transferencia"]),
     deed("book", &["booked"], &["booking"], &[Ar("reserv")], &["reserva"]),
     deed("reserve", &["reserved"], &["reservation"], &[Ar("reserv")], &["reserva"]),
-    deed("order", &["ordered"], &["order"], &[Other("pedi", "pedimos", "pedid", "pedir"), Ar("encomend")], &["encomenda"]),
-    deed("delete", &["deleted", "erased"], &["deletion"], &[Ar("apag"), Ir("exclu"), Ar("delet")], &["exclusao"]),
+    deed(
+        "order",
+        &["ordered"],
+        &["order"],
+        &[Other("pedi", "pedimos", "pedid", "pedir"), Ar("encomend")],
+        &["encomenda"],
+    ),
+    deed(
+        "delete",
+        &["deleted", "erased"],
+        &["deletion"],
+        &[Ar("apag"), Ir("exclu"), Ar("delet")],
+        &["exclusao"],
+    ),
     deed("remove", &["removed"], &["removal"], &[Er("remov")], &["remocao"]),
     deed("create", &["created"], &["creation"], &[Ar("cri")], &["criacao"]),
-    deed("change", &["changed", "modified"], &["change"], &[Ar("alter"), Ar("mud")], &["alteracao", "mudanca"]),
+    deed(
+        "change",
+        &["changed", "modified"],
+        &["change"],
+        &[Ar("alter"), Ar("mud")],
+        &["alteracao", "mudanca"],
+    ),
     deed("update", &["updated"], &["update"], &[Ar("atualiz")], &["atualizacao"]),
     deed("charge", &["charged", "billed"], &["charge"], &[Ar("cobr")], &["cobranca"]),
     deed("ship", &["shipped", "dispatched"], &["shipment"], &[Ar("despach")], &["despacho"]),
-    deed("schedule", &["scheduled"], &["appointment"], &[Ar("agend"), Other("marquei", "marcamos", "marcad", "marcar")], &["agendamento"]),
+    deed(
+        "schedule",
+        &["scheduled"],
+        &["appointment"],
+        &[Ar("agend"), Other("marquei", "marcamos", "marcad", "marcar")],
+        &["agendamento"],
+    ),
     deed("issue", &["issued"], &[], &[Ir("emit")], &["emissao"]),
     deed("discount", &["discounted"], &["discount"], &[Ar("descont")], &["desconto"]),
     deed("credit", &["credited"], &["credit"], &[Ar("credit")], &["credito"]),
     deed("close", &["closed"], &["closure"], &[Ar("fech"), Ar("encerr")], &["encerramento"]),
     deed("open", &["opened"], &[], &[Other("abri", "abrimos", "abert", "abrir")], &["abertura"]),
     deed("return", &["returned"], &["return"], &[Er("devolv")], &["devolucao"]),
-    deed("replace", &["replaced", "exchanged", "swapped"], &["replacement", "exchange"], &[Other("troquei", "trocamos", "trocad", "trocar"), Ir("substitu")], &["troca", "substituicao"]),
+    deed(
+        "replace",
+        &["replaced", "exchanged", "swapped"],
+        &["replacement", "exchange"],
+        &[Other("troquei", "trocamos", "trocad", "trocar"), Ir("substitu")],
+        &["troca", "substituicao"],
+    ),
     deed("approve", &["approved"], &["approval"], &[Ar("aprov")], &["aprovacao"]),
     deed("activate", &["activated", "enabled"], &["activation"], &[Ar("ativ")], &["ativacao"]),
     deed("deactivate", &["deactivated", "disabled"], &["deactivation"], &[Ar("desativ")], &["desativacao"]),
-    deed("block", &["blocked", "locked", "frozen"], &["block"], &[Other("bloqueei", "bloqueamos", "bloquead", "bloquear")], &["bloqueio"]),
+    deed(
+        "block",
+        &["blocked", "locked", "frozen"],
+        &["block"],
+        &[Other("bloqueei", "bloqueamos", "bloquead", "bloquear")],
+        &["bloqueio"],
+    ),
     deed("renew", &["renewed"], &["renewal"], &[Ar("renov")], &["renovacao"]),
     deed("upgrade", &["upgraded"], &["upgrade"], &[], &["upgrade"]),
-    deed("subscribe", &["subscribed"], &["subscription"], &[Other("assinei", "assinamos", "assinad", "assinar")], &["assinatura"]),
-    deed("unsubscribe", &["unsubscribed"], &[], &[Other("descadastrei", "descadastramos", "descadastrad", "descadastrar")], &["descadastro"]),
+    deed(
+        "subscribe",
+        &["subscribed"],
+        &["subscription"],
+        &[Other("assinei", "assinamos", "assinad", "assinar")],
+        &["assinatura"],
+    ),
+    deed(
+        "unsubscribe",
+        &["unsubscribed"],
+        &[],
+        &[Other("descadastrei", "descadastramos", "descadastrad", "descadastrar")],
+        &["descadastro"],
+    ),
     deed("reset", &["reset"], &[], &[Er("redefin"), Ir("redefin")], &["redefinicao"]),
     deed("grant", &["granted"], &[], &[Er("conced")], &["concessao"]),
-    deed("extend", &["extended"], &["extension"], &[Other("estendi", "estendemos", "estendid", "estender"), Ar("prorrog")], &["extensao", "prorrogacao"]),
+    deed(
+        "extend",
+        &["extended"],
+        &["extension"],
+        &[Other("estendi", "estendemos", "estendid", "estender"), Ar("prorrog")],
+        &["extensao", "prorrogacao"],
+    ),
     deed("waive", &["waived"], &["waiver"], &[Ar("isent")], &["isencao"]),
-    deed("withdraw", &["withdrawn", "withdrew"], &["withdrawal"], &[Other("saquei", "sacamos", "sacad", "sacar"), Ar("retir")], &["saque", "retirada"]),
+    deed(
+        "withdraw",
+        &["withdrawn", "withdrew"],
+        &["withdrawal"],
+        &[Other("saquei", "sacamos", "sacad", "sacar"), Ar("retir")],
+        &["saque", "retirada"],
+    ),
     deed("deposit", &["deposited"], &["deposit"], &[Ar("deposit")], &["deposito"]),
     deed("buy", &["bought", "purchased"], &["purchase"], &[Ar("compr")], &["compra"]),
     deed("sell", &["sold"], &["sale"], &[Er("vend")], &["venda"]),
     deed("submit", &["submitted", "filed"], &["submission"], &[Er("submet"), Ar("protocol")], &["protocolo"]),
-    deed("publish", &["published", "posted"], &["publication"], &[Other("publiquei", "publicamos", "publicad", "publicar"), Ar("post")], &["publicacao"]),
+    deed(
+        "publish",
+        &["published", "posted"],
+        &["publication"],
+        &[Other("publiquei", "publicamos", "publicad", "publicar"), Ar("post")],
+        &["publicacao"],
+    ),
 ];
 
 /// What an intent is called in a sentence: its words.
@@ -159,7 +231,10 @@ pub(super) fn own_participle(intent: &Intent) -> String {
 
 fn is_word_of(deed: &Deed, word: &str) -> bool {
     let singular = word.strip_suffix('s').unwrap_or(word);
-    deed.stem == word || [deed.nouns, deed.done, deed.nomes].iter().any(|list| list.contains(&word) || list.contains(&singular))
+    deed.stem == word
+        || [deed.nouns, deed.done, deed.nomes]
+            .iter()
+            .any(|list| list.contains(&word) || list.contains(&singular))
 }
 
 #[cfg(test)]

@@ -3,10 +3,38 @@
 //! A detector is a pure function of the text. It keeps no value: a [`Finding`] says where one stands and what to show
 //! in its place.
 
+mod admission;
+mod claim;
 mod class;
+mod count;
 mod detect;
+mod facts;
 mod finding;
+mod fold;
+mod language;
+mod lexicon;
+mod outcome;
+mod pass;
+mod personal_data;
+mod reply;
+mod rules;
+mod sentence;
+mod stated;
+mod turn;
+mod wording;
 
 pub use class::Class;
+pub use count::{Count, Counts};
 pub use detect::{Detection, detect, without};
+pub use facts::Record;
 pub use finding::{Finding, masked};
+pub use language::Language;
+pub use outcome::Effect;
+pub use personal_data::PersonalData;
+pub use reply::{Audience, Reply};
+pub use rules::{Accompany, Action, Exactly, LONGEST_PHRASE, LONGEST_SENTENCE, MOST_ENTRIES, Rules, Write};
+pub use sentence::sentences;
+pub use turn::{Done, Noted, Screened, turn};
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! The reply rules: what a tenant's replies must hold to, read from the file that people write.
 
-use super::{Class, Language, PersonalData};
+use super::{Class, Detection, Language, PersonalData};
 use crate::domain::node::{Faults, Members, Node, Vocabulary};
 use crate::domain::{Intent, Malformed};
 use serde_json::{Map, Value, json};
@@ -15,12 +15,21 @@ pub const LONGEST_SENTENCE: usize = 2000;
 
 const RULES: Vocabulary = Vocabulary {
     noun: "key",
-    allowed: &["language", "personal_data", "must_accompany", "reply_exactly", "never_say", "offers", "writes"],
+    allowed: &[
+        "language",
+        "personal_data",
+        "must_accompany",
+        "reply_exactly",
+        "never_say",
+        "offers",
+        "writes",
+    ],
 };
 const CLASSES: Vocabulary =
     Vocabulary { noun: "class", allowed: &["email", "iban", "national_id", "card", "phone"] };
 const ACCOMPANY: Vocabulary = Vocabulary { noun: "key", allowed: &["add", "when_done", "when_cited"] };
-const EXACTLY: Vocabulary = Vocabulary { noun: "key", allowed: &["say", "when_cited", "when_asked", "words"] };
+const EXACTLY: Vocabulary =
+    Vocabulary { noun: "key", allowed: &["say", "when_cited", "when_asked", "words"] };
 const OFFERS: Vocabulary = Vocabulary { noun: "key", allowed: &["allowed", "markers"] };
 const WRITE: Vocabulary = Vocabulary { noun: "key", allowed: &["intent", "words"] };
 
@@ -128,6 +137,11 @@ impl Rules {
         faults.finish(rules)
     }
 
+    /// What is looked for.
+    pub fn detection(&self) -> Detection {
+        Detection::default()
+    }
+
     /// As [`read`](Self::read) takes them.
     pub fn to_json(&self) -> Value {
         let mut document = Map::new();
@@ -140,7 +154,11 @@ impl Rules {
         insert(&mut document, "personal_data", Value::Object(named));
         let each = self.must_accompany.iter().map(|rule| {
             let done = rule.when_done.as_ref().map(ToString::to_string);
-            object([("add", json!(rule.add)), ("when_done", json!(done)), ("when_cited", json!(rule.when_cited))])
+            object([
+                ("add", json!(rule.add)),
+                ("when_done", json!(done)),
+                ("when_cited", json!(rule.when_cited)),
+            ])
         });
         insert(&mut document, "must_accompany", each.collect());
         let each = self.reply_exactly.iter().map(|rule| {
@@ -157,7 +175,8 @@ impl Rules {
             let offers = json!({"allowed": self.offers_allowed, "markers": self.offer_markers});
             document.insert("offers".into(), offers);
         }
-        let each = self.writes.iter().map(|write| json!({"intent": write.intent.to_string(), "words": write.words}));
+        let each =
+            self.writes.iter().map(|write| json!({"intent": write.intent.to_string(), "words": write.words}));
         insert(&mut document, "writes", each.collect());
         Value::Object(document)
     }
@@ -165,7 +184,8 @@ impl Rules {
 
 /// Puts a member in unless it holds nothing.
 fn insert(document: &mut Map<String, Value>, name: &str, value: Value) {
-    let is_empty = value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(Map::is_empty);
+    let is_empty =
+        value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(Map::is_empty);
     if !is_empty {
         document.insert(name.to_owned(), value);
     }

@@ -8,17 +8,17 @@ use unicode_segmentation::UnicodeSegmentation;
 
 /// Never the end of a sentence: a name, or what is explained, follows.
 const BEFORE_WORDS: [&str; 71] = [
-    "adj", "alm", "approx", "aprox", "arq", "av", "brig", "capt", "cel", "cf", "cmdr", "col", "cpt", "dept", "des", "dom", "dr",
-    "dra", "drs", "e.g", "eg", "eng", "enga", "est", "ex", "exma", "exmo", "gen", "gov", "hon", "i.e", "ie", "ilma", "ilmo",
-    "lt", "maj", "mdm", "messrs", "mm", "mme", "mr", "mrs", "ms", "msgr", "mt", "pça", "pca", "pe", "pres", "prof", "profa",
-    "rep", "resp", "rev", "rod", "sen", "sgt", "sr", "sra", "sras", "srs", "srta", "sta", "sto", "st", "supt", "trav", "v.g",
-    "vd", "vs", "viz",
+    "adj", "alm", "approx", "aprox", "arq", "av", "brig", "capt", "cel", "cf", "cmdr", "col", "cpt", "dept",
+    "des", "dom", "dr", "dra", "drs", "e.g", "eg", "eng", "enga", "est", "ex", "exma", "exmo", "gen", "gov",
+    "hon", "i.e", "ie", "ilma", "ilmo", "lt", "maj", "mdm", "messrs", "mm", "mme", "mr", "mrs", "ms", "msgr",
+    "mt", "pça", "pca", "pe", "pres", "prof", "profa", "rep", "resp", "rev", "rod", "sen", "sgt", "sr",
+    "sra", "sras", "srs", "srta", "sta", "sto", "st", "supt", "trav", "v.g", "vd", "vs", "viz",
 ];
 /// Not the end of a sentence where a number follows.
 const BEFORE_NUMBERS: [&str; 37] = [
-    "ap", "apr", "apto", "art", "arts", "aug", "cap", "caps", "ch", "dec", "eq", "ext", "feb", "fig", "figs", "inc", "jan",
-    "n", "no", "nos", "nov", "num", "núm", "n\u{ba}", "n\u{b0}", "oct", "p", "pag", "par", "pg", "pp", "pág", "ramal", "sec", "sep",
-    "tel", "vol",
+    "ap", "apr", "apto", "art", "arts", "aug", "cap", "caps", "ch", "dec", "eq", "ext", "feb", "fig", "figs",
+    "inc", "jan", "n", "no", "nos", "nov", "num", "núm", "n\u{ba}", "n\u{b0}", "oct", "p", "pag", "par",
+    "pg", "pp", "pág", "ramal", "sec", "sep", "tel", "vol",
 ];
 /// The longest word that is looked up as an abbreviation, in bytes.
 const LONGEST_ABBREVIATION_BYTES: usize = 12;
@@ -84,11 +84,12 @@ fn is_end(sentence: &str, after: &str) -> bool {
     if next.is_some_and(char::is_lowercase) {
         return false;
     }
-    !is_abbreviated(said, next)
+    !is_abbreviated(said, after)
 }
 
 /// Whether the full stop at the end of `said` belongs to its last word.
-fn is_abbreviated(said: &str, next: Option<char>) -> bool {
+fn is_abbreviated(said: &str, after: &str) -> bool {
+    let next = after.trim_start_matches(is_opener).chars().next();
     let Some(stem) = said.strip_suffix('.') else { return false };
     let word_start = stem.rfind(|letter: char| letter.is_whitespace() || is_opener(letter));
     let word_start = word_start.map_or(0, |at| at + stem.get(at..).and_then(first_length).unwrap_or(1));
@@ -111,7 +112,13 @@ fn is_abbreviated(said: &str, next: Option<char>) -> bool {
     }
     let mut letters = word.chars();
     let is_initial = letters.next().is_some_and(char::is_uppercase) && letters.next().is_none();
-    is_initial && follows_a_name(before)
+    is_initial && (follows_a_name(before) || begins_with_initial(after))
+}
+
+/// Whether a capital letter and a full stop stand first.
+fn begins_with_initial(after: &str) -> bool {
+    let mut letters = after.chars();
+    letters.next().is_some_and(char::is_uppercase) && letters.next() == Some('.')
 }
 
 /// Whether the word before an initial is a name, or another initial.

@@ -35,7 +35,10 @@ pub(super) fn says(text: &Folded, sentence: &str, language: Language) -> bool {
 /// A phrase in the form of [`Folded`], without blanks around it and the mark it ends with.
 fn folded(phrase: &str, language: Language) -> String {
     let folded = Folded::of(phrase, language).text;
-    folded.trim_matches(|mark: char| mark.is_whitespace() || mark.is_control()).trim_end_matches(['.', '!']).to_owned()
+    folded
+        .trim_matches(|mark: char| mark.is_whitespace() || mark.is_control())
+        .trim_end_matches(['.', '!'])
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -60,7 +63,13 @@ mod tests {
         ] {
             assert!(holds(text, "guaranteed refund", english), "{text}");
         }
-        for text in ["guaranteed refunds", "unguaranteed refund", "guaranteed. Refund", "guaranteed\n\nrefund", "guaranteed, refund"] {
+        for text in [
+            "guaranteed refunds",
+            "unguaranteed refund",
+            "guaranteed. Refund",
+            "guaranteed\n\nrefund",
+            "guaranteed, refund",
+        ] {
             assert!(!holds(text, "guaranteed refund", english), "{text}");
         }
     }
