@@ -81,14 +81,29 @@ pub fn screen(
     }
 }
 
-/// Screens what others wrote, for a person or an agent who is about to read it, under the tenant's live rules.
-pub fn before_reading(
-    connection: &mut AnyConnection,
-    tenant: &TenantSlug,
-    text: &str,
-) -> Result<Screened, StoreError> {
-    let (rules, _) = reply_rules::live(connection, tenant)?;
-    Ok(screening::turn(text, &rules, rules.language.unwrap_or_default()))
+/// An attachment as a person or an agent reads it: others wrote it, so that every text of it is screened as a turn.
+/// What is hashed and stored stays as it was sent.
+pub fn shown_attachment(attachment: &Map<String, Value>, rules: &Rules) -> Map<String, Value> {
+    attachment.iter().map(|(name, value)| (name.clone(), shown(value, rules))).collect()
+}
+
+fn shown(value: &Value, rules: &Rules) -> Value {
+    match value {
+        Value::String(text) => {
+            let language = rules.language.unwrap_or_default();
+            let screened = screening::turn(text, rules, language);
+            Value::String(if screened.withheld { language.not_shown().to_owned() } else { screened.text })
+        }
+        Value::Array(items) => items.iter().map(|item| shown(item, rules)).collect(),
+        Value::Object(members) => Value::Object(shown_attachment(members, rules)),
+        // A number may be a card's as well as a text may.
+        Value::Number(number) => {
+            let written = Value::String(number.to_string());
+            let screened = shown(&written, rules);
+            if screened == written { value.clone() } else { screened }
+        }
+        Value::Null | Value::Bool(_) => value.clone(),
+    }
 }
 
 /// The effects of those ids, all of which are `principal`'s.

@@ -41,6 +41,7 @@ pub(crate) use exports::{
 };
 pub(crate) use people::start_session;
 pub(crate) use preview::rehearse;
+pub(crate) use reply_rules::{put_rules, rehearse as rehearse_rules};
 pub(crate) use request::{Query, attribute, has_leaf, note, path_id};
 pub(crate) use routes::nothing_here;
 pub(crate) use terms::put_document;

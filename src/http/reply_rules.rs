@@ -4,18 +4,20 @@ use super::Problem;
 use super::body::{self, Members};
 use super::request::{self, Query, has_leaf, if_match, path_id};
 use super::terms::versioned;
-use crate::actions::caller::Person;
+use crate::actions::caller::{Operator, Person};
 use crate::actions::preview::USUAL_WINDOW;
 use crate::actions::preview_rules::{self, Made, Preview};
 use crate::actions::reply_rules as act;
 use crate::app::App;
-use crate::committer::clock;
+use crate::committer::{Sealed, clock};
 use crate::domain::{Chain, Timestamp};
 use crate::screening::Rules;
+use crate::storage::receipt::StoredReceipt;
 use crate::storage::reply_rules::{self, RulesVersion};
 use crate::storage::{StoreError, read_document};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// The live rules; version 0 and the defaults where nobody put any.
 pub(super) async fn get(app: web::Data<App>, request: HttpRequest) -> Result<HttpResponse, Problem> {
@@ -38,11 +40,23 @@ pub(super) async fn put(
     let operator = request::operator(&app, &request).await?;
     let seen = if_match(&request)?;
     let rules = Rules::read(&body::document(&request, &mut payload).await?)?;
-    let tenant = operator.person().tenant.clone();
-    let sealed = app.committer.act(tenant, move |books| act::put(books, &operator, seen, &rules)).await??;
-    has_leaf(&request);
+    let sealed = put_rules(&app, &request, operator, seen, rules).await?;
     let (version, stored) = &sealed.value;
     Ok(versioned(*version, &json!({"version": version, "receipt": super::receipt(&sealed, stored)})))
+}
+
+/// Puts rules live, for the wire and for the page.
+pub(crate) async fn put_rules(
+    app: &App,
+    request: &HttpRequest,
+    operator: Operator,
+    seen: u64,
+    rules: Rules,
+) -> Result<Sealed<(u64, Arc<StoredReceipt>)>, Problem> {
+    let tenant = operator.person().tenant.clone();
+    let sealed = app.committer.act(tenant, move |books| act::put(books, &operator, seen, &rules)).await??;
+    has_leaf(request);
+    Ok(sealed)
 }
 
 /// Versions, newest first.

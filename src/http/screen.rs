@@ -22,6 +22,10 @@ const MOST_BESIDE: usize = 200;
 /// The longest name of a conversation, and the longest tag, in bytes.
 const LONGEST_NAME_BYTES: usize = 200;
 
+/// What is said of a body that cannot be read.
+const UNREADABLE: &str =
+    "not JSON, or nested too deep, or a member stands twice, or a number does not survive as a double";
+
 /// Screens a text. Nothing of it is kept: not in the log, not in a receipt, not in what is said of errors.
 pub(super) async fn screen(
     app: web::Data<App>,
@@ -30,7 +34,9 @@ pub(super) async fn screen(
 ) -> Result<HttpResponse, Problem> {
     let caller = request::caller(&app, &request).await?;
     let bytes = body::bytes_up_to(&request, &mut payload, LARGEST_BODY_BYTES).await?;
-    let body = parse_up_to(&bytes, LARGEST_BODY_BYTES).map_err(Problem::unreadable)?;
+    // What a reader says of a broken body may show a piece of it.
+    let unreadable = |_| Problem::unreadable(Malformed::whole(UNREADABLE));
+    let body = parse_up_to(&bytes, LARGEST_BODY_BYTES).map_err(unreadable)?;
     let asked = read(body)?;
     let tenant = caller.tenant().clone();
     let principal = match &caller {

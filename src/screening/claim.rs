@@ -132,11 +132,18 @@ pub(super) fn claims(folded: &str, language: Language) -> Vec<Claim> {
     claims
 }
 
-/// How a folded sentence uses a participle that no deed has.
-pub(super) fn participle_says(folded: &str, participle: &str, language: Language) -> Option<Says> {
+/// How a folded sentence uses each of these participles, which no deed has.
+pub(super) fn participles_say<'a>(
+    folded: &str,
+    participles: impl Iterator<Item = &'a str>,
+    language: Language,
+) -> Vec<Option<Says>> {
     let sentence = Sentence { words: words(folded), language };
-    let at = sentence.words.iter().position(|word| *word == participle)?;
-    sentence.participle(at)
+    let says = |participle: &str| {
+        let at = sentence.words.iter().position(|word| *word == participle)?;
+        sentence.participle(at)
+    };
+    participles.map(says).collect()
 }
 
 struct Sentence<'a> {

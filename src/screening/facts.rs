@@ -6,6 +6,9 @@ use crate::domain::{Duration, EffectId, Timestamp};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The most places that a value is traced to.
+const MOST_SOURCES: usize = 16;
+
 /// What one call returned, as the caller hands it over.
 #[derive(Clone)]
 pub struct Record {
@@ -24,6 +27,8 @@ pub struct Record {
 /// Records, ready to trace values to.
 pub(super) struct Facts<'a> {
     records: Vec<(&'a Record, BTreeMap<String, BTreeSet<Plain>>)>,
+    /// Where each value stands: the record, the field.
+    places: BTreeMap<Plain, Vec<(usize, String)>>,
     now: Timestamp,
 }
 
@@ -36,20 +41,30 @@ impl<'a> Facts<'a> {
             }
             (record, fields)
         };
-        Self { records: records.iter().map(ready).collect(), now }
+        let records: Vec<_> = records.iter().map(ready).collect();
+        let mut places = BTreeMap::<Plain, Vec<(usize, String)>>::new();
+        for (at, (_, fields)) in records.iter().enumerate() {
+            for (path, plain) in
+                fields.iter().flat_map(|(path, all)| all.iter().map(move |plain| (path, plain)))
+            {
+                let known = places.entry(plain.clone()).or_default();
+                if known.len() < MOST_SOURCES {
+                    known.push((at, path.clone()));
+                }
+            }
+        }
+        Self { records, places, now }
     }
 
     /// Whether any record holds the value; counts what is to be said of it.
     pub(super) fn trace(&self, value: &Plain, counts: &mut Counts) -> bool {
-        let mut sources = Vec::new();
-        for (at, (record, fields)) in self.records.iter().enumerate() {
-            let here = fields.iter().filter(|(_, plain)| plain.contains(value));
-            sources.extend(here.map(|(path, _)| (at, *record, path.as_str())));
-        }
-        if sources.is_empty() {
+        let Some(places) = self.places.get(value) else {
             counts.add(Count::FactsUntraced);
             return false;
-        }
+        };
+        let known =
+            places.iter().filter_map(|(at, path)| Some((*at, self.records.get(*at)?.0, path.as_str())));
+        let sources: Vec<(usize, &Record, &str)> = known.collect();
         counts.add(Count::FactsTraced);
         if sources.iter().any(|(at, _, path)| self.is_contradicted(*at, path, value)) {
             counts.add(Count::FactsConflict);

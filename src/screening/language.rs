@@ -29,6 +29,14 @@ impl Language {
         }
     }
 
+    /// What stands in the place of a text that the rules hold back from whoever would read it.
+    pub const fn not_shown(self) -> &'static str {
+        match self {
+            Self::English => "(Held back by the reply rules: it holds personal details.)",
+            Self::BrazilianPortuguese => "(Retido pelas regras de resposta: contém dados pessoais.)",
+        }
+    }
+
     /// What a person is told whose turn was held back.
     pub const fn withheld(self) -> &'static str {
         match self {

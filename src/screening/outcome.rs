@@ -1,7 +1,7 @@
 //! Sentences that say what became of a write, held against the ledger.
 
 use super::Language;
-use super::claim::{Claim, Says, claims, participle_says};
+use super::claim::{Claim, Says, claims, participles_say};
 use super::fold::Folded;
 use super::lexicon::{DEEDS, deeds, own_participle, words};
 use super::rules::Rules;
@@ -48,6 +48,8 @@ pub(super) enum Told {
 /// The writes of a turn, ready to hold sentences against.
 pub(super) struct Ledger<'a> {
     effects: &'a [Effect],
+    /// How the product says that each effect ended.
+    phrasings: Vec<String>,
     /// The deeds of each effect, by stem.
     deeds: Vec<Vec<&'static str>>,
     /// The deeds of all writes there are, by stem.
@@ -76,8 +78,10 @@ impl<'a> Ledger<'a> {
         let stems = |intent: &Intent| deeds(intent).iter().map(|deed| deed.stem).collect::<Vec<_>>();
         let all = writes.iter().chain(effects.iter().map(|effect| &effect.intent));
         let own = all.filter(|intent| language == Language::English && deeds(intent).is_empty());
+        let said = |effect: &Effect| phrasing(Some(effect.status), &words(&effect.intent), language);
         Self {
             effects,
+            phrasings: effects.iter().map(said).collect(),
             deeds: effects.iter().map(|effect| stems(&effect.intent)).collect(),
             known: writes.iter().flat_map(stems).collect(),
             own: own.map(|intent| (own_participle(intent), intent)).collect(),
@@ -94,16 +98,13 @@ impl<'a> Ledger<'a> {
     }
 
     /// How the ledger says that the write at that place ended.
-    pub(super) fn phrasing(&self, at: usize) -> Option<String> {
-        let effect = self.effects.get(at)?;
-        Some(phrasing(Some(effect.status), &words(&effect.intent), self.language))
+    pub(super) fn phrasing(&self, at: usize) -> Option<&str> {
+        self.phrasings.get(at).map(String::as_str)
     }
 
     /// Whether a sentence is one of those that the product itself says of writes.
     pub(super) fn is_phrasing(&self, sentence: &str) -> bool {
-        if sentence == nothing(self.language)
-            || (0..self.effects.len()).any(|at| self.phrasing(at).as_deref() == Some(sentence))
-        {
+        if sentence == nothing(self.language) || self.phrasings.iter().any(|own| own == sentence) {
             return true;
         }
         let opening = opening(None, self.language);
@@ -116,8 +117,8 @@ impl<'a> Ledger<'a> {
 
     /// Holds one sentence against the writes.
     pub(super) fn told(&self, sentence: &str) -> Told {
-        let own = (0..self.effects.len()).filter(|at| self.phrasing(*at).as_deref() == Some(sentence));
-        let own: Vec<usize> = own.collect();
+        let own = self.phrasings.iter().enumerate().filter(|(_, own)| *own == sentence);
+        let own: Vec<usize> = own.map(|(at, _)| at).collect();
         if !own.is_empty() {
             return Told::Reports(own);
         }
@@ -138,7 +139,7 @@ impl<'a> Ledger<'a> {
         }
         match (against, unheld) {
             (Some(at), _) => match self.phrasing(at) {
-                Some(phrasing) => Told::Replaced(at, phrasing),
+                Some(phrasing) => Told::Replaced(at, phrasing.to_owned()),
                 None => Told::Nothing,
             },
             (None, Some(instead)) => Told::Refused(instead),
@@ -180,10 +181,10 @@ impl<'a> Ledger<'a> {
             let spoken = self.phrases.find(folded).filter_map(|(phrase, _)| self.spoken_of.get(phrase));
             told.extend(spoken.map(|intent| (*intent, Says::Did)));
         }
-        for (participle, intent) in &self.own {
-            if let Some(says) = participle_says(&folded.text, participle, self.language) {
-                told.push((intent, says));
-            }
+        if !self.own.is_empty() {
+            let participles = self.own.iter().map(|(participle, _)| participle.as_str());
+            let said = participles_say(&folded.text, participles, self.language);
+            told.extend(self.own.iter().zip(said).filter_map(|((_, intent), says)| Some((*intent, says?))));
         }
         for (intent, says) in told {
             let meant = self.effects.iter().enumerate().filter(|(_, effect)| effect.intent == *intent);

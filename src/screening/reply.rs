@@ -16,6 +16,9 @@ use std::ops::Range;
 /// After so many rounds a reply that still changes is not shown.
 const MOST_ROUNDS: usize = 8;
 
+/// The most values of one sentence that are traced.
+const MOST_TRACED: usize = 200;
+
 /// Who is shown a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Audience {
@@ -195,7 +198,7 @@ impl<'a> Screen<'a> {
             let foreign = sentence.stated.iter().filter(|stated| !self.is_borne_out(stated, &reports, &sent));
             highlighted.extend(foreign.map(|stated| stated.span.start));
             let phrasing = self.ledger.as_ref().and_then(|ledger| ledger.phrasing(*first));
-            if let Some(instead) = phrasing.filter(|_| !highlighted.is_empty())
+            if let Some(instead) = phrasing.filter(|_| !highlighted.is_empty()).map(str::to_owned)
                 && self.reply.audience == Audience::Customer
             {
                 return replaced("value", Count::ValueReplaced, instead, noted);
@@ -238,7 +241,8 @@ impl<'a> Screen<'a> {
         if self.reply.records.is_none() {
             return;
         }
-        for stated in sentence.stated.iter().filter(|stated| !stated.is_masked) {
+        let traced = sentence.stated.iter().filter(|stated| !stated.is_masked).take(MOST_TRACED);
+        for stated in traced {
             if !self.facts.trace(&stated.plain, counts) && self.reply.audience == Audience::Staff {
                 highlighted.insert(stated.span.start);
             }
@@ -254,9 +258,10 @@ impl<'a> Screen<'a> {
         noted: &mut Vec<Noted>,
     ) -> Masks {
         let (mut actions, mut masked) = (Vec::new(), Vec::new());
-        for finding in &sentence.found {
+        // What is found comes first in what is stated.
+        for (at, finding) in sentence.found.iter().enumerate() {
             let action = self.rules.personal_data.of(finding.class);
-            let value = sentence.stated.iter().find(|stated| stated.span == finding.span);
+            let value = sentence.stated.get(at).filter(|stated| stated.span == finding.span);
             let is_sent = value.is_some_and(|value| value.plain.is_within(sent, false));
             let done = if is_sent && action == Action::Withhold { Done::Redact } else { action.into() };
             let mask = (is_kept && done == Done::Redact).then(|| finding.mask.clone());
@@ -277,7 +282,7 @@ impl<'a> Screen<'a> {
             let Some(phrasing) = self.ledger.as_ref().and_then(|ledger| ledger.phrasing(at)) else {
                 continue;
             };
-            if self.append(text, &phrasing) {
+            if self.append(text, phrasing) {
                 counts.add(Count::OutcomeAdded);
             }
         }

@@ -45,7 +45,8 @@ pub enum Action {
 }
 
 impl Action {
-    const ALL: [(&'static str, Self); 3] =
+    /// All there are, by name.
+    pub const ALL: [(&'static str, Self); 3] =
         [("redact", Self::Redact), ("withhold", Self::Withhold), ("allow", Self::Allow)];
 
     /// The action's name in files and on the wire.

@@ -10,6 +10,8 @@ use unicode_normalization::UnicodeNormalization;
 const LONGEST_VALUE_BYTES: usize = 128;
 /// From how many letters on a value that stands inside another is no accident.
 const LONG_ENOUGH: usize = 8;
+/// The most values that are looked into rather than looked up.
+const MOST_LOOKED_INTO: usize = 256;
 /// The deepest object or list whose values are looked at.
 const DEEPEST: usize = 16;
 
@@ -39,11 +41,12 @@ impl Plain {
     /// Whether what a call was sent holds this value: as one of its values, or within one where it is long enough to
     /// be no accident.
     pub(super) fn is_within(&self, sent: &BTreeSet<Self>, is_masked: bool) -> bool {
+        let is_few = sent.len() <= MOST_LOOKED_INTO;
         if is_masked {
-            return sent.iter().any(|value| value.0.ends_with(&self.0));
+            return is_few && sent.iter().any(|value| value.0.ends_with(&self.0));
         }
         sent.contains(self)
-            || self.0.len() >= LONG_ENOUGH && sent.iter().any(|value| value.0.contains(&self.0))
+            || is_few && self.0.len() >= LONG_ENOUGH && sent.iter().any(|value| value.0.contains(&self.0))
     }
 }
 
@@ -73,7 +76,8 @@ pub(super) fn stated(
         let bare: String = value.chars().filter(|letter| letter.is_alphanumeric()).collect();
         values.push(Stated { span: found.span.clone(), plain: Plain::of(&bare, language), is_masked: false });
     }
-    let personal = values.len();
+    let mut personal =
+        values.iter().map(|value| value.span.clone()).collect::<Vec<_>>().into_iter().peekable();
     let mut at = 0;
     for (position, piece) in said.split_whitespace().enumerate() {
         let start = said.get(at..).and_then(|rest| rest.find(piece)).map_or(at, |place| at + place);
@@ -81,10 +85,8 @@ pub(super) fn stated(
         let begin = sentence.start + start;
         let span = begin..begin + piece.len();
         let is_list_number = position == 0 && piece.len() <= 4 && piece.ends_with(['.', ')']);
-        let is_personal = values
-            .iter()
-            .take(personal)
-            .any(|known| known.span.start < span.end && span.start < known.span.end);
+        while personal.next_if(|known| known.end <= span.start).is_some() {}
+        let is_personal = personal.peek().is_some_and(|known| known.start < span.end);
         let is_masked =
             piece.contains("**") || said.get(..start).is_some_and(|before| before.trim_end().ends_with("**"));
         if piece.len() <= LONGEST_VALUE_BYTES

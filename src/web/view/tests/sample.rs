@@ -30,6 +30,7 @@ fn frame(said: &str, section: Section) -> Frame {
         csrf: CSRF.into(),
         open: 2,
         sees_tenant: true,
+        is_operator: true,
     };
     Frame::of(visitor, section)
 }
