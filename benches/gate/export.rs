@@ -1,6 +1,7 @@
 //! An export of everything the gate answered, its verification and its replay: how fast, and in how much memory.
 
 use crate::Failure;
+use crate::goal::Goal;
 use crate::server::Server;
 use serde_json::{Value, json};
 use std::fmt;
@@ -66,13 +67,24 @@ impl Exported {
         Ok(Self(runs))
     }
 
+    /// The first run exports with paths, the last two verify and replay.
+    fn goals(&self) -> Vec<Goal> {
+        let [export, .., verify, replay] = self.0.as_slice() else { return Vec::new() };
+        vec![
+            Goal::at_least("rows of JSONL a second", 20_000.0, export.rate()),
+            Goal::at_least("verify ÷ export", 0.5, verify.rate() / export.rate()),
+            Goal::at_least("replay ÷ export", 0.5, replay.rate() / export.rate()),
+        ]
+    }
+
     /// The figures as JSON.
     pub(crate) fn to_json(&self) -> Value {
         let run = |run: &Run| {
             json!({"what": run.what, "rows": run.rows, "bytes": run.bytes, "seconds": run.took.as_secs_f64(),
                 "rows_a_second": run.rate(), "most_memory_kib": run.memory})
         };
-        self.0.iter().map(run).collect()
+        let runs: Value = self.0.iter().map(run).collect();
+        json!({"runs": runs, "goals": Goal::to_json(&self.goals())})
     }
 }
 
@@ -89,7 +101,7 @@ impl fmt::Display for Exported {
                 run.rate()
             )?;
         }
-        Ok(())
+        self.goals().iter().try_for_each(|goal| writeln!(f, "{goal}"))
     }
 }
 

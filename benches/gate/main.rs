@@ -7,6 +7,8 @@
 #![expect(clippy::print_stderr, reason = "progress goes to standard error")]
 
 mod export;
+mod goal;
+mod large;
 mod load;
 mod nodes;
 mod peers;
@@ -19,14 +21,14 @@ use export::Exported;
 use load::{Load, Stop, Target};
 use nodes::Nodes;
 use peers::Peers;
-use report::{Report, Round};
+use report::{Report, Round, Series};
 use server::{Server, Start};
 use std::fmt::Display;
 use std::fs::File;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 /// What goes wrong, in words.
@@ -40,7 +42,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Calls the gate as fast as it answers and reports how fast that is.
 #[derive(Debug, Parser)]
-#[command(name = "ops/bench gate")]
+#[command(name = "ops/bench gate", bin_name = "ops/bench gate", args_override_self = true)]
 #[expect(clippy::struct_excessive_bools, reason = "one a switch of the command line")]
 struct Options {
     /// Connections kept open, each with one call under way
@@ -73,15 +75,24 @@ struct Options {
     /// Measures two nodes on the database that is given, beside one
     #[arg(long)]
     nodes: bool,
+    /// Samples the server with `perf` while the gate is called, into a file, and measures nothing
+    #[arg(long, value_name = "FILE")]
+    samples: Option<PathBuf>,
     /// Measures the servers whose programs lie in a folder too, as `ops/bench peers` does
     #[arg(long, value_name = "FOLDER")]
     peers: Option<PathBuf>,
     /// Verifies the signature of every call's token, in both handlers
     #[arg(long)]
     verify: bool,
+    /// Calls the gate over so many connections too, in the same rounds
+    #[arg(long, value_name = "CONNECTIONS")]
+    crowd: Option<usize>,
     /// Reports as JSON
     #[arg(long)]
     json: bool,
+    /// Writes the report as JSON to a file, whatever it prints
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
     /// Serves what asks `cedar-policy` and nothing else
     #[arg(long, hide = true)]
     serve_cedar: Option<SocketAddr>,
@@ -91,7 +102,11 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    match measure(&Options::parse()) {
+    let measured = match std::env::args_os().nth(1) {
+        Some(first) if first == "large" => large::run(),
+        Some(_) | None => measure(&Options::parse()),
+    };
+    match measured {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("bench: {failure}");
@@ -117,13 +132,33 @@ fn fdatasync(folder: &Path) -> Result<u32, Failure> {
     Ok(report::percentile(&times, 50))
 }
 
-/// Prints what was measured in the form that was asked for.
-fn say(options: &Options, text: &dyn Display, json: &serde_json::Value) {
-    if options.json {
+/// Lets `perf` look at the server for as long as a round lasts, with the gate under load.
+fn sample(server: &Server, load: &Load, length: Duration, file: &Path) -> Result<(), Failure> {
+    let mut perf = Command::new("perf");
+    perf.args(["record", "--quiet", "--freq", "499", "--call-graph", "dwarf,16384", "--output"]).arg(file);
+    perf.args(["--pid", &server.id().to_string(), "--", "sleep", &length.as_secs().to_string()]);
+    let mut perf = perf.spawn().map_err(|error| format!("`perf` cannot be run: {error}"))?;
+    let done = load.run(Target::Gate, Stop::After(length + Duration::from_secs(1)));
+    let status = perf.wait()?;
+    eprintln!("{:.0} calls a second while it was sampled", done?.rate());
+    if status.success() { Ok(()) } else { Err(format!("`perf record` ended with {status}").into()) }
+}
+
+/// Prints what was measured in the form that was asked for, and writes it down where a file was named.
+fn say(
+    (as_json, file): (bool, Option<&Path>),
+    text: &dyn Display,
+    json: &serde_json::Value,
+) -> Result<(), Failure> {
+    if as_json {
         println!("{json:#}");
     } else {
         print!("{text}");
     }
+    if let Some(file) = file {
+        std::fs::write(file, format!("{json:#}\n"))?;
+    }
+    Ok(())
 }
 
 fn measure(options: &Options) -> Result<(), Failure> {
@@ -139,17 +174,16 @@ fn measure(options: &Options) -> Result<(), Failure> {
         database: options.database.as_deref(),
         verify: options.verify,
     };
+    let form = (options.json, options.write.as_deref());
     let sizes = (options.connections, options.tokens);
     let times = (options.rounds, Duration::from_secs(options.seconds));
     if options.nodes {
         let measured = Nodes::measure(&start, sizes, times)?;
-        say(options, &measured, &measured.to_json());
-        return Ok(());
+        return say(form, &measured, &measured.to_json());
     }
     if let Some(tools) = &options.peers {
         let measured = Peers::measure(&start, sizes, times, tools)?;
-        say(options, &measured, &measured.to_json());
-        return Ok(());
+        return say(form, &measured, &measured.to_json());
     }
     let mut server = Server::start(&start)?;
     eprintln!("making {} tokens at {}", options.tokens, server.address());
@@ -159,16 +193,26 @@ fn measure(options: &Options) -> Result<(), Failure> {
         eprintln!("asking the gate {calls} times");
         load.run(Target::Gate, Stop::Calls(calls))?;
         let exported = Exported::measure(&mut server, &options.binary)?;
-        say(options, &exported, &exported.to_json());
-        return Ok(());
+        return say(form, &exported, &exported.to_json());
     }
     for target in Target::BOTH {
         load.run(target, Stop::After(Duration::from_secs(1)))?;
     }
+    if let Some(file) = &options.samples {
+        sample(&server, &load, times.1, file)?;
+        return server.stop();
+    }
     let memory_before = server.memory()?;
+    let crowded = options.crowd.map(|connections| Load::new(server.address(), &tokens, connections));
+    let mut crowd = crowded.as_ref().map(|_| Series::new("crowd"));
     let mut rounds = Vec::new();
     let mut asked = 0;
     for number in 1..=options.rounds {
+        if let (Some(load), Some(crowd)) = (&crowded, &mut crowd) {
+            let done = load.run(Target::Gate, Stop::After(times.1))?;
+            asked += done.calls();
+            crowd.add(vec![done]);
+        }
         for target in Target::BOTH {
             let cpu_before = server.cpu()?;
             let done = load.run(target, Stop::After(Duration::from_secs(options.seconds)))?;
@@ -192,15 +236,14 @@ fn measure(options: &Options) -> Result<(), Failure> {
         tokens: options.tokens,
         data: server.describe(),
         rounds,
+        crowd: options.crowd.zip(crowd),
+        is_verified: options.verify,
+        is_embedded: options.database.is_none(),
         fdatasync: fdatasync(server.folder())?,
         memory_before,
         memory_after,
         memory_after_million,
     };
-    if options.json {
-        println!("{:#}", report.to_json());
-    } else {
-        println!("{report}");
-    }
+    say(form, &report, &report.to_json())?;
     server.stop()
 }

@@ -1,6 +1,7 @@
 //! Two nodes on one database: together on one tenant, and each on its own, beside one node alone.
 
 use crate::Failure;
+use crate::goal::Goal;
 use crate::load::{Done, Load, Stop, Target};
 use crate::report::Series;
 use crate::server::{Server, Start};
@@ -57,6 +58,16 @@ impl Nodes {
         [&self.alone, &self.one_tenant, &self.two_tenants]
     }
 
+    fn goals(&self) -> [Goal; 3] {
+        let p99 = f64::from(self.one_tenant.percentile(99)) / 1e3;
+        let ratio = |nodes: &Series| nodes.median() / self.alone.median();
+        [
+            Goal::at_least("two nodes on one tenant ÷ one node", 0.75, ratio(&self.one_tenant)),
+            Goal::at_most("their p99 in ms", 50.0, p99),
+            Goal::at_least("two nodes on a tenant each ÷ one node", 1.0, ratio(&self.two_tenants)),
+        ]
+    }
+
     /// The machine form.
     pub(crate) fn to_json(&self) -> Value {
         let alone = self.alone.median();
@@ -65,7 +76,7 @@ impl Nodes {
                 "ratio": shared.median() / alone, "p50_microseconds": shared.percentile(50),
                 "p99_microseconds": shared.percentile(99), "errors": shared.failed()})
         });
-        json!({"data": self.data, "nodes": all})
+        json!({"data": self.data, "nodes": all, "goals": Goal::to_json(&self.goals())})
     }
 }
 
@@ -101,6 +112,6 @@ impl fmt::Display for Nodes {
                 shared.failed()
             )?;
         }
-        Ok(())
+        self.goals().iter().try_for_each(|goal| writeln!(f, "{goal}"))
     }
 }

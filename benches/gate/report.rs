@@ -1,5 +1,6 @@
 //! The figures: rates, their ratio, how long calls took, and what the server used.
 
+use crate::goal::Goal;
 use crate::load::{Done, Target};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -78,6 +79,12 @@ pub(crate) struct Report {
     pub(crate) data: String,
     /// The rounds, in order.
     pub(crate) rounds: Vec<Round>,
+    /// The gate over more connections, and how many.
+    pub(crate) crowd: Option<(usize, Series)>,
+    /// Whether every call verified its token's signature.
+    pub(crate) is_verified: bool,
+    /// Whether the data lie in the embedded database.
+    pub(crate) is_embedded: bool,
     /// How long writing 4 KiB and `fdatasync` take where the data lies, in microseconds: the median.
     pub(crate) fdatasync: u32,
     /// Resident memory after warming up, in KiB.
@@ -153,13 +160,48 @@ impl Report {
         f64::from(gate.p50) / f64::from(bare.p50.saturating_add(self.fdatasync).max(1))
     }
 
+    /// What is wanted of a run like this one.
+    fn goals(&self, gate: &Figures, bare: &Figures) -> Vec<Goal> {
+        let (ratio, failed) = (gate.median() / bare.median(), gate.failed());
+        let errors = f64::from(u32::try_from(failed).unwrap_or(u32::MAX));
+        let mut goals = vec![Goal::at_most("answers other than 200", 0.0, errors)];
+        if self.connections == 1 {
+            goals.push(Goal::at_most("p50 ÷ (bare p50 + fdatasync)", 1.5, self.over_disk(gate, bare)));
+            return goals;
+        }
+        let wanted = match (self.is_verified, self.is_embedded) {
+            (true, _) => 0.8,
+            (false, true) => 0.4,
+            (false, false) => 0.35,
+        };
+        goals.push(Goal::at_least("gate ÷ bare handler", wanted, ratio));
+        if self.is_embedded && !self.is_verified {
+            let (p50, p99) = (f64::from(gate.p50), f64::from(gate.p99));
+            goals.push(Goal::at_most("p99 in ms", 15.0, p99 / 1e3));
+            goals.push(Goal::at_most("p99 ÷ p50", 4.0, p99 / p50));
+        }
+        if let Some((_, crowd)) = &self.crowd {
+            let errors = f64::from(u32::try_from(crowd.failed()).unwrap_or(u32::MAX));
+            goals.push(Goal::at_least("rate of the crowd ÷ rate", 0.9, crowd.median() / gate.median()));
+            goals.push(Goal::at_most("answers to the crowd other than 200", 0.0, errors));
+        }
+        goals
+    }
+
     /// The machine form.
     pub(crate) fn to_json(&self) -> Value {
         let (gate, bare) = (self.figures(Target::Gate), self.figures(Target::Bare));
+        let crowd = self.crowd.as_ref().map(|(connections, crowd)| {
+            json!({"connections": connections, "requests_a_second": crowd.median(), "rounds": crowd.rates(),
+                "ratio_to_gate": crowd.median() / gate.median(), "p50_microseconds": crowd.percentile(50),
+                "p99_microseconds": crowd.percentile(99), "errors": crowd.failed()})
+        });
         json!({
             "connections": self.connections,
             "tokens": self.tokens,
             "data": self.data,
+            "crowd": crowd,
+            "goals": Goal::to_json(&self.goals(&gate, &bare)),
             "gate": gate.to_json(),
             "bare": bare.to_json(),
             "ratio": gate.median() / bare.median(),
@@ -217,6 +259,17 @@ impl fmt::Display for Report {
             self.over_disk(&gate, &bare),
             f64::from(self.fdatasync) / 1e3
         )?;
+        if let Some((connections, crowd)) = &self.crowd {
+            writeln!(
+                f,
+                "over {connections} connections {:.0} a second, {:.2} of that; p50 {:.2} ms, p99 {:.2} ms, {} errors",
+                crowd.median(),
+                crowd.median() / gate.median(),
+                f64::from(crowd.percentile(50)) / 1e3,
+                f64::from(crowd.percentile(99)) / 1e3,
+                crowd.failed()
+            )?;
+        }
         write!(
             f,
             "resident memory {} MiB before, {} MiB after",
@@ -226,7 +279,8 @@ impl fmt::Display for Report {
         if let Some(memory) = self.memory_after_million {
             write!(f, ", {} MiB after a million calls", memory / 1024)?;
         }
-        Ok(())
+        writeln!(f)?;
+        self.goals(&gate, &bare).iter().try_for_each(|goal| writeln!(f, "{goal}"))
     }
 }
 

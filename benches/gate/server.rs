@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-const PASSWORD: &str = "Zk4-harbour-quill-93-ember";
-const OPERATOR: &str = "op@example.test";
+/// Everybody's password.
+pub(crate) const PASSWORD: &str = "Zk4-harbour-quill-93-ember";
+/// The first operator.
+pub(crate) const OPERATOR: &str = "op@example.test";
 /// How often a server that starts or ends is looked at, and how many times.
-const PAUSE: Duration = Duration::from_millis(50);
-const LOOKS: usize = 600;
+const PAUSE: Duration = Duration::from_millis(5);
+const LOOKS: usize = 6000;
 /// Linux counts processor time in hundredths of a second.
 const TICK: Duration = Duration::from_millis(10);
 
@@ -49,7 +51,7 @@ impl Start<'_> {
     }
 
     /// Sets a tenant up from a data directory.
-    fn set_up(&self, folder: &Path, tenant: &str) -> Result<(), Failure> {
+    pub(crate) fn set_up(&self, folder: &Path, tenant: &str) -> Result<(), Failure> {
         let password = folder.join("password");
         fs::write(&password, PASSWORD)?;
         let mut setup = Command::new(self.binary);
@@ -87,9 +89,16 @@ impl Server {
         };
         fs::create_dir_all(&folder)?;
         start.set_up(&folder, &tenant)?;
+        let mut server = Self::on(start, folder, tenant)?;
+        server.is_ours = start.folder.is_none();
+        Ok(server)
+    }
+
+    /// Starts the server on a directory that is set up, and leaves it there when it stops.
+    pub(crate) fn on(start: &Start<'_>, folder: PathBuf, tenant: String) -> Result<Self, Failure> {
         let (child, address) = start.serve(&folder)?;
-        let (is_ours, database) = (start.folder.is_none(), start.database.map(str::to_owned));
-        let mut server = Self { child, address, tenant, folder, is_ours, database };
+        let database = start.database.map(str::to_owned);
+        let mut server = Self { child, address, tenant, folder, is_ours: false, database };
         server.wait_until_ready()?;
         Ok(server)
     }
@@ -129,6 +138,11 @@ impl Server {
         self.address
     }
 
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Which database, where; never a password that may stand in its address.
     pub(crate) fn describe(&self) -> String {
         match &self.database {
@@ -141,15 +155,11 @@ impl Server {
 
     /// Makes a member with a mandate and an agent with so many credentials; their tokens.
     pub(crate) fn tokens(&self, count: usize) -> Result<Vec<String>, Failure> {
-        let sign_in = |email: &str| -> Result<String, Failure> {
-            let body = json!({"tenant": self.tenant, "email": email, "password": PASSWORD});
-            text(&self.call("POST", "/v1/session", None, None, &body)?, "token")
-        };
-        let operator = sign_in(OPERATOR)?;
+        let operator = self.sign_in(OPERATOR)?;
         let member =
             json!({"email": "m@example.test", "name": "m", "roles": ["member"], "password": PASSWORD});
         self.call("POST", "/v1/principals", Some(&operator), None, &member)?;
-        let member = sign_in("m@example.test")?;
+        let member = self.sign_in("m@example.test")?;
         self.call("PUT", "/v1/mandate", Some(&member), Some("\"1\""), &mandate())?;
         let agent = json!({"name": "runner", "kind": "acting"});
         let agent = text(&self.call("POST", "/v1/agents", Some(&member), None, &agent)?, "id")?;
@@ -161,6 +171,12 @@ impl Server {
                 text(&self.call("POST", &path, Some(&member), None, &wish)?, "token")
             })
             .collect()
+    }
+
+    /// Signs a person in; the session's token.
+    pub(crate) fn sign_in(&self, email: &str) -> Result<String, Failure> {
+        let body = json!({"tenant": self.tenant, "email": email, "password": PASSWORD});
+        text(&self.call("POST", "/v1/session", None, None, &body)?, "token")
     }
 
     fn call(
@@ -267,7 +283,7 @@ fn text(answer: &Value, member: &str) -> Result<String, Failure> {
 }
 
 /// Twenty clauses: the one that allows the call comes late, and others look at the same intent.
-fn mandate() -> Value {
+pub(crate) fn mandate() -> Value {
     let ceiling = |euros: &str| json!({"amount": {"at_most": {"value": euros, "currency": "EUR"}}});
     let mut clauses = vec![
         json!({"id": "M-001", "intent": "account.*", "effect": "refuse"}),

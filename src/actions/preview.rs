@@ -30,9 +30,9 @@ pub const LONGEST_WINDOW: Duration = Duration::days(90);
 /// How far back a preview looks, if not said.
 pub const USUAL_WINDOW: Duration = Duration::days(30);
 /// How many calls are decided again at most: the newest.
-const MOST_CALLS: i64 = 10_000;
+const MOST_CALLS: usize = 10_000;
 /// How many receipts are read at once.
-const SLICE: i64 = 128;
+const SLICE: usize = 128;
 /// How many changed answers are named.
 const MOST_NAMED: usize = 200;
 
@@ -205,7 +205,7 @@ impl Rehearsal {
                 self.ending(stored)?;
             }
         }
-        Ok(i64::try_from(page.len()).is_ok_and(|count| count == SLICE))
+        Ok(page.len() == SLICE)
     }
 
     /// What it came to.

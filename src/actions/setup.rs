@@ -83,6 +83,7 @@ pub fn found(connection: &mut AnyConnection, founding: &Founding, master: &Maste
             checkpoint,
             last_at: now,
             authority_epoch: 1,
+            trailed: 0,
         };
         head::insert(connection, &founding.slug, &empty)?;
         Ok(())

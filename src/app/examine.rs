@@ -1,6 +1,7 @@
 //! A whole log looked over: every receipt, link, leaf and tile against the head that was signed.
 
 use super::found_by::FoundBy;
+use super::trailed::Trailed;
 use super::{authority, ends, record, witnessed};
 use crate::crypto::keyring::{KeyName, KeyPurpose, MasterKey};
 use crate::crypto::{AuthKey, PublicKey};
@@ -146,6 +147,7 @@ pub fn examine(
         tenant,
         auth: master.map(|master| auth_keys(&keys, master)),
         found_by: lookup.clone().map(FoundBy::new),
+        trailed: Trailed::new(connection, &tenant.slug, head.trailed)?,
         lookup,
         tree: Frontier::default(),
         tiles: Vec::new(),
@@ -179,6 +181,7 @@ pub fn examine(
                     if let Some(found_by) = &mut walk.found_by {
                         found_by.skip();
                     }
+                    walk.trailed.skip();
                 }
                 Err(error @ StoreError::Failed(_)) => return Err(error),
             }
@@ -188,6 +191,9 @@ pub fn examine(
         next = until;
     }
     walk.examined.missing(end..head.size);
+    for why in walk.trailed.misfits(head.size) {
+        walk.examined.fault(Part::Head, None, why);
+    }
     walk.head(connection, &head, &log_keys(&keys, tenant))?;
     walk.authority(connection)?;
     Ok(walk.end())
@@ -199,6 +205,7 @@ struct Walk<'a> {
     auth: Option<HashMap<KeyId, AuthKey>>,
     lookup: Option<AuthKey>,
     found_by: Option<FoundBy>,
+    trailed: Trailed,
     tree: Frontier,
     /// For each level, the hashes of the tile that is not full yet, and the number of that tile.
     tiles: Vec<(u64, Vec<Hash>)>,
@@ -261,6 +268,9 @@ impl Walk<'_> {
             && let Some(why) = found_by.take(connection, &self.tenant.slug, stored)?
         {
             self.examined.fault(Part::Tree, None, why);
+        }
+        if let Some(why) = self.trailed.take(connection, &self.tenant.slug, stored)? {
+            self.examined.fault(Part::Receipts, None, why);
         }
         self.tile(connection, 0, leaf)
     }

@@ -25,6 +25,7 @@ mod roots;
 mod settings;
 pub mod shown;
 mod taken;
+mod trailed;
 pub mod tree;
 mod verifiers;
 pub mod who;
@@ -123,6 +124,7 @@ impl App {
         let master = MasterKey::read(&key_file)?;
         let mut writer = settings.database.open_writer()?;
         storage::migrate(&mut writer)?;
+        storage::trail::catch_up(&mut writer)?;
         for shown in &settings.shown {
             shown::refuse_if_behind(&mut writer, shown)?;
         }

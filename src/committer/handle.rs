@@ -231,3 +231,82 @@ impl Committer {
         self.outage.lock().unwrap_or_else(PoisonError::into_inner).add(tenant, clock::now(), 1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actions::Error;
+    use crate::actions::setup::{Founding, found};
+    use crate::storage;
+    use std::sync::mpsc;
+
+    /// How many jobs may wait that are not urgent.
+    const PLACES: usize = 4096;
+
+    /// A committer of one tenant in a folder of its own.
+    fn start(folder: &std::path::Path) -> (Committer, TenantSlug) {
+        std::fs::create_dir_all(folder).unwrap();
+        let (master, slug) = (MasterKey::create(&folder.join("master.key"), [7; 32]).unwrap(), "harbour");
+        let tenant: TenantSlug = slug.parse().unwrap();
+        let database = Database::Sqlite(folder.join("procura.db"));
+        let mut connection = database.open_writer().unwrap();
+        storage::migrate(&mut connection).unwrap();
+        let (origin, issuer) = ("harbour/log/harbour".to_owned(), "urn:procura:harbour".to_owned());
+        let founding = Founding { slug: tenant.clone(), zone: chrono_tz::UTC, origin, issuer };
+        found(&mut connection, &founding, &master).unwrap();
+        let outage_file = folder.join("outage");
+        let committer =
+            Committer::start(Settings { database, master, outage_file, mailed_links: None }).unwrap();
+        (committer, tenant)
+    }
+
+    #[test]
+    fn where_too_much_waits_a_call_is_refused_at_once_and_what_is_urgent_is_not() {
+        let folder = std::env::temp_dir().join(format!("procura-overload-{}", std::process::id()));
+        let (committer, tenant) = start(&folder);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let (begun, has_begun) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        runtime.block_on(async {
+            let nothing = |_: &mut Books<'_>| Ok::<_, Error>(());
+            let (stuck, of) = (committer.clone(), tenant.clone());
+            let stuck = tokio::spawn(async move {
+                let hold = move |_: &mut Books<'_>| {
+                    begun.send(()).unwrap();
+                    released.recv().unwrap();
+                    Ok::<_, Error>(())
+                };
+                stuck.act(of, hold).await
+            });
+            tokio::task::yield_now().await;
+            has_begun.recv().unwrap();
+            let wait = || {
+                let (committer, tenant) = (committer.clone(), tenant.clone());
+                tokio::spawn(async move { committer.act(tenant, nothing).await })
+            };
+            let mut waiting: Vec<_> = (0..PLACES).map(|_| wait()).collect();
+            while committer.waiting() < PLACES {
+                tokio::task::yield_now().await;
+            }
+            for _ in 0..2 {
+                let refused = committer.gate(tenant.clone(), nothing).await;
+                assert!(matches!(refused, Err(Unavailable::Overloaded)), "{refused:?}");
+                let refused = committer.act(tenant.clone(), nothing).await;
+                assert!(matches!(refused, Err(Unavailable::Overloaded)), "{refused:?}");
+            }
+            assert_eq!(committer.status().unrecorded(), 4, "what was refused is owed to the log");
+            let (urgent, of) = (committer.clone(), tenant.clone());
+            waiting.push(tokio::spawn(async move { urgent.urgent(of, nothing).await }));
+            while committer.waiting() <= PLACES {
+                tokio::task::yield_now().await;
+            }
+            release.send(()).unwrap();
+            waiting.push(stuck);
+            for answer in waiting {
+                assert!(matches!(answer.await, Ok(Ok(Ok(_)))), "what waited is answered");
+            }
+        });
+        committer.stop();
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -2,6 +2,7 @@
 
 use super::keys::TenantKeys;
 use super::lookups::Lookups;
+use super::trails::Trails;
 use crate::domain::{AgentId, Chain, Hash, TenantSlug, Timestamp};
 use crate::evidence::merkle::{self, Frontier, Growth};
 use crate::evidence::note;
@@ -9,12 +10,15 @@ use crate::evidence::receipt::{self, Inclusion, Receipt};
 use crate::storage::head::Head;
 use crate::storage::lookup::Key;
 use crate::storage::receipt::StoredReceipt;
+use crate::storage::trail::{self, RUN, Trail};
 use crate::storage::{self, AnyConnection, StoreError, tile};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// How many chain ends are kept in memory between batches.
 const MOST_CHAINS: usize = 50_000;
+/// How many receipts that other nodes recorded are followed; after more, the log's end is read anew.
+const MOST_FOLLOWED: u64 = 8 * RUN;
 /// How many agents are remembered as ones whose questions all have their answer.
 const MOST_QUIET: usize = 50_000;
 
@@ -68,7 +72,11 @@ pub(super) struct TenantLog {
     pub(super) keys: Arc<TenantKeys>,
     pub(super) head: Head,
     growth: Growth,
+    /// Where chains end: all that have a receipt behind the last whole run of trails, and others that were looked up.
     ends: HashMap<Chain, ChainEnd>,
+    /// The hash of the newest receipt.
+    newest: Option<Hash>,
+    trails: Trails,
     /// What the ends were before this batch touched them, newest last.
     undo: Vec<(Chain, ChainEnd)>,
     /// Agents of whom no decision about an action waits.
@@ -79,24 +87,83 @@ pub(super) struct TenantLog {
 
 impl TenantLog {
     /// A log as its head row describes it.
-    pub(super) fn open(keys: Arc<TenantKeys>, head: Head) -> Result<Self, StoreError> {
+    pub(super) fn open(
+        connection: &mut AnyConnection,
+        keys: Arc<TenantKeys>,
+        head: Head,
+    ) -> Result<Self, StoreError> {
         let growth = Growth::new(read_frontier(&head)?);
+        if head.trailed > head.size || !head.trailed.is_multiple_of(RUN) {
+            let detail = format!("it is {} of {} receipts, in runs of {RUN}", head.trailed, head.size);
+            return Err(StoreError::Corrupt { place: "heads.trailed", detail });
+        }
         let (ends, undo, quiet, pending) = (HashMap::new(), Vec::new(), HashSet::new(), Vec::new());
-        Ok(Self { keys, head, growth, ends, undo, quiet, lookups: Lookups::default(), pending })
+        let (newest, trails, lookups) = (None, Trails::from(head.trailed), Lookups::default());
+        let mut log = Self { keys, head, growth, ends, newest, trails, undo, quiet, lookups, pending };
+        log.read_end(connection)?;
+        Ok(log)
     }
 
     /// Starts a batch under the head just locked: what was kept counts only if nobody else moved the head.
-    pub(super) fn begin(&mut self, head: Head) -> Result<(), StoreError> {
-        if head.size != self.head.size || head.checkpoint != self.head.checkpoint {
-            self.ends.clear();
-            self.quiet.clear();
-            self.growth = Growth::new(read_frontier(&head)?);
-        } else if self.ends.len() > MOST_CHAINS {
-            self.ends.clear();
-        }
-        self.head = head;
+    pub(super) fn begin(&mut self, connection: &mut AnyConnection, head: Head) -> Result<(), StoreError> {
+        let known = std::mem::replace(&mut self.head, head);
         self.undo.clear();
         self.pending.clear();
+        if self.head.size != known.size || self.head.checkpoint != known.checkpoint {
+            self.quiet.clear();
+            self.growth = Growth::new(read_frontier(&self.head)?);
+            if !self.follow(connection, known.size)? {
+                self.read_end(connection)?;
+            }
+        } else if self.ends.len() > MOST_CHAINS {
+            self.read_end(connection)?;
+        }
+        Ok(())
+    }
+
+    /// Reads what lies behind the last whole run of trails.
+    fn read_end(&mut self, connection: &mut AnyConnection) -> Result<(), StoreError> {
+        self.ends.clear();
+        self.trails = Trails::from(self.head.trailed);
+        self.take_steps(connection, self.head.trailed)
+    }
+
+    /// Goes on from the receipts that were known to those that other nodes recorded; `false` where they do not go on
+    /// from those, or are too many.
+    fn follow(&mut self, connection: &mut AnyConnection, known: u64) -> Result<bool, StoreError> {
+        let (Some(newest), Some(from)) = (self.newest, known.checked_sub(1)) else { return Ok(false) };
+        if self.head.size <= known || self.head.size - known > MOST_FOLLOWED {
+            return Ok(false);
+        }
+        let slug = self.keys.tenant.slug.clone();
+        let last = trail::steps(connection, &slug, from, known)?;
+        if last.first().is_none_or(|last| last.hash != newest) {
+            return Ok(false);
+        }
+        self.take_steps(connection, known)?;
+        Ok(true)
+    }
+
+    fn take_steps(&mut self, connection: &mut AnyConnection, from: u64) -> Result<(), StoreError> {
+        let slug = self.keys.tenant.slug.clone();
+        let mut from = from;
+        while from < self.head.size {
+            let until = self.head.size.min(from.saturating_add(MOST_FOLLOWED));
+            for step in trail::steps(connection, &slug, from, until)? {
+                if step.log_index != from {
+                    break;
+                }
+                from = from.saturating_add(1);
+                self.newest = Some(step.hash);
+                let end = ChainEnd { next_seq: step.seq.saturating_add(1), last: step.hash };
+                self.ends.insert(step.chain, end);
+                self.trails.take(step.trails);
+            }
+            if from < until {
+                let detail = format!("nothing stands at place {from} of the log of `{slug}`");
+                return Err(StoreError::Corrupt { place: "receipts", detail });
+            }
+        }
         Ok(())
     }
 
@@ -142,7 +209,7 @@ impl TenantLog {
         if let Some(end) = self.ends.get(&chain) {
             return Ok(*end);
         }
-        let end = match storage::receipt::last_of_chain(connection, tenant, &chain)? {
+        let end = match trail::last_of_chain(connection, tenant, chain)? {
             Some((seq, last)) => ChainEnd { next_seq: seq.saturating_add(1), last },
             None => ChainEnd { next_seq: 0, last: Chain::START },
         };
@@ -209,6 +276,11 @@ impl TenantLog {
         self.head.frontier = tree.after().to_bytes();
         self.head.checkpoint = checkpoint.to_string();
         storage::receipt::insert(connection, &self.pending)?;
+        for stored in &self.pending {
+            self.newest = Some(stored.hash);
+            self.trails.take(Trail::of(stored));
+        }
+        self.trails.write(connection, tenant, &mut self.head)?;
         write_full_tiles(connection, tenant, first, self.head.size)?;
         self.lookups.write(connection, tenant)?;
         storage::head::update(connection, tenant, &self.head)?;

@@ -24,6 +24,7 @@ mod outage;
 mod queue;
 mod standing;
 mod thread;
+mod trails;
 mod writer;
 
 pub use access::Access;

@@ -141,10 +141,11 @@ impl Writer {
     fn lock(&mut self, tenant: &TenantSlug) -> Result<(), StoreError> {
         let Some(head) = storage::head::lock(&mut self.connection, tenant)? else { return Ok(()) };
         if let Some(log) = self.logs.get_mut(tenant) {
-            return log.begin(head);
+            return log.begin(&mut self.connection, head);
         }
         if let Some(keys) = TenantKeys::load(&mut self.connection, tenant, &self.master)? {
-            self.logs.insert(tenant.clone(), TenantLog::open(Arc::new(keys), head)?);
+            let log = TenantLog::open(&mut self.connection, Arc::new(keys), head)?;
+            self.logs.insert(tenant.clone(), log);
         }
         Ok(())
     }
@@ -222,13 +223,13 @@ fn was_repeated(
     replays: &mut Replays,
 ) -> Result<bool, StoreError> {
     /// How many replays of a chain are looked at: more than the batches that one window spans can hold.
-    const LOOKED_AT: i64 = 5000;
+    const LOOKED_AT: usize = 5000;
     let chain = stored.body.chain;
     if let Entry::Vacant(place) = replays.entry(chain) {
         let of_chain = late.iter().filter(|one| one.body.chain == chain);
-        let first = of_chain.map(|one| one.body.seq).min().unwrap_or(stored.body.seq);
+        let first = of_chain.map(|one| one.log_index).min().unwrap_or(stored.log_index);
         let (connection, slug) = books.place();
-        let found = storage::receipt::replays_beyond(connection, slug, &chain, first, LOOKED_AT)?;
+        let found = storage::receipt::replays_since(connection, slug, chain, first, LOOKED_AT)?;
         place.insert(found);
     }
     let first = stored.body.id.to_string();

@@ -390,3 +390,20 @@ impl From<CallerError> for Problem {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_is_refused_for_want_of_a_record_hears_when_to_come_again() {
+        for why in
+            [Unavailable::LogDown, Unavailable::TooLate, Unavailable::Overloaded, Unavailable::Stopping]
+        {
+            let response = Problem::from(why).respond(None);
+            assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE, "{why:?}");
+            let wait = response.headers().get(header::RETRY_AFTER).unwrap().to_str().unwrap();
+            assert!((1..=10).contains(&wait.parse::<u32>().unwrap()), "{why:?}: {wait}");
+        }
+    }
+}

@@ -1,42 +1,29 @@
 //! What stands behind a receipt: the acts of one instant, and what a decision or an effect came to.
 
+use super::along::{self, Order, Sought};
 use super::receipt::{COLUMNS, Row, StoredReceipt, read_row};
 use super::schema::{decision_approvals, decisions, effects, receipts};
+use super::trail::Trail;
 use super::{AnyConnection, StoreError, course, read};
-use crate::domain::{AgentId, Chain, DecisionId, Duration, EffectId, PrincipalId, TenantSlug, Timestamp};
+use crate::domain::{AgentId, Chain, DecisionId, EffectId, PrincipalId, TenantSlug, Timestamp};
 use crate::evidence::receipt::Kind;
 use diesel::prelude::*;
 
 /// How many acts of one kind one instant may hold; a batch holds fewer.
-const MOST_OF_AN_INSTANT: i64 = 1024;
-/// How far along a chain it is looked for what became of a call.
-const FARTHEST: i64 = 65_536;
+const MOST_OF_AN_INSTANT: usize = 1024;
 /// How many turns of decisions are looked at.
-const MOST_TURNS: i64 = 2048;
+const MOST_TURNS: usize = 2048;
 
-/// The receipts of one kind that were recorded at an instant. Times rise along the log, which has no index by time.
+/// The receipts of one kind that were recorded at an instant.
 pub fn at_instant(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
     kind: Kind,
     at: Timestamp,
 ) -> Result<Vec<StoredReceipt>, StoreError> {
-    let (first, _) = course::places_since(connection, tenant, at)?;
-    let (end, _) = course::places_since(connection, tenant, at.plus(Duration::milliseconds(1)))?;
-    receipts::table
-        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::kind.eq(kind.as_str())))
-        .filter(
-            receipts::log_index
-                .ge(read::stored_count(first))
-                .and(receipts::log_index.lt(read::stored_count(end))),
-        )
-        .order(receipts::log_index)
-        .limit(MOST_OF_AN_INSTANT)
-        .select(COLUMNS)
-        .load::<Row>(connection)?
-        .into_iter()
-        .map(read_row)
-        .collect()
+    let span = course::instant(connection, tenant, at)?;
+    let sought = Sought { trails: Vec::new(), kinds: vec![kind], span };
+    along::receipts(connection, tenant, &sought, Order::Rising, MOST_OF_AN_INSTANT)
 }
 
 /// The receipts at `from..until`, in order.
@@ -61,26 +48,19 @@ pub fn stretch(
         .collect()
 }
 
-/// What became, in a credential's chain after a call, of decisions and of answers that were taken back.
+/// What became, in a credential's chain after a place of the log, of decisions and of answers that were taken back.
 pub fn turns_after(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
-    chain: &Chain,
-    seq: u64,
+    chain: Chain,
+    place: u64,
 ) -> Result<Vec<StoredReceipt>, StoreError> {
-    let kinds = [Kind::DecisionRenew, Kind::DecisionExpire, Kind::DecisionWithdraw, Kind::GateWithdrawn];
-    let seq = read::stored_count(seq);
-    receipts::table
-        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::chain.eq(chain.to_string())))
-        .filter(receipts::seq.gt(seq).and(receipts::seq.le(seq.saturating_add(FARTHEST))))
-        .filter(receipts::kind.eq_any(kinds.map(Kind::as_str)))
-        .order(receipts::seq)
-        .limit(MOST_TURNS)
-        .select(COLUMNS)
-        .load::<Row>(connection)?
-        .into_iter()
-        .map(read_row)
-        .collect()
+    let sought = Sought {
+        trails: vec![Trail::Chain(chain)],
+        kinds: vec![Kind::DecisionRenew, Kind::DecisionExpire, Kind::DecisionWithdraw, Kind::GateWithdrawn],
+        span: place.saturating_add(1)..u64::MAX,
+    };
+    along::receipts(connection, tenant, &sought, Order::Rising, MOST_TURNS)
 }
 
 /// The effect that the call at a place of the log let happen.

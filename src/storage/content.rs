@@ -1,9 +1,11 @@
 //! What is kept beside receipts and can be erased: their content, and the rows that repeat it.
 
+use super::along::{self, Order, Sought};
 use super::schema::{
     accesses, decisions, effects, idempotency_keys as keys, known_counterparties as known, receipts,
 };
-use super::{AnyConnection, StoreError, read, receipt};
+use super::trail::Trail;
+use super::{AnyConnection, StoreError, course, read};
 use crate::domain::{Chain, CredentialId, DecisionId, EffectId, Hash, Intent, TenantSlug, Timestamp};
 use crate::evidence::receipt::Kind;
 use crate::storage::receipt::StoredReceipt;
@@ -31,42 +33,29 @@ pub fn erase(
     .execute(connection)?)
 }
 
-/// Receipts of a chain about one intent from `from_seq` on, in order, whether erased or not.
+/// Receipts of a chain about one intent, from a place of the log on, in order, whether erased or not.
 pub fn of_chain(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
-    (chain, intent): (&Chain, &Intent),
-    from_seq: u64,
-    limit: i64,
+    (chain, intent): (Chain, &Intent),
+    from: u64,
+    limit: usize,
 ) -> Result<Vec<StoredReceipt>, StoreError> {
-    receipts::table
-        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::chain.eq(chain.to_string())))
-        .filter(receipts::seq.ge(read::stored_count(from_seq)).and(receipts::intent.eq(intent.as_str())))
-        .order(receipts::seq)
-        .limit(limit)
-        .select(receipt::COLUMNS)
-        .load::<receipt::Row>(connection)?
-        .into_iter()
-        .map(receipt::read_row)
-        .collect()
+    let trails = vec![Trail::Chain(chain), Trail::Intent(intent.clone())];
+    let sought = Sought { trails, kinds: Vec::new(), span: from..u64::MAX };
+    along::receipts(connection, tenant, &sought, Order::Rising, limit)
 }
 
 /// Receipts of a chain that were recorded at an instant.
 pub fn at_instant(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
-    chain: &Chain,
+    chain: Chain,
     at: Timestamp,
 ) -> Result<Vec<StoredReceipt>, StoreError> {
-    receipts::table
-        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::chain.eq(chain.to_string())))
-        .filter(receipts::at.eq(at.unix_milliseconds()))
-        .order(receipts::seq)
-        .select(receipt::COLUMNS)
-        .load::<receipt::Row>(connection)?
-        .into_iter()
-        .map(receipt::read_row)
-        .collect()
+    let span = course::instant(connection, tenant, at)?;
+    let sought = Sought { trails: vec![Trail::Chain(chain)], kinds: Vec::new(), span };
+    along::receipts(connection, tenant, &sought, Order::Rising, usize::MAX)
 }
 
 /// The first intent after `after`, by name, of which content is kept.

@@ -1,10 +1,13 @@
 //! The course of calls: in the log's order, what was asked, what was answered, and what gave back what it had taken.
 
-use super::receipt::{COLUMNS, Row, StoredReceipt, read_row};
+use super::along::{self, Order, Sought};
+use super::receipt::StoredReceipt;
+use super::trail::Trail;
 use super::{AnyConnection, StoreError, head, read, schema::receipts};
-use crate::domain::{PrincipalId, TenantSlug, Timestamp};
+use crate::domain::{Duration, PrincipalId, TenantSlug, Timestamp};
 use crate::evidence::receipt::Kind;
 use diesel::prelude::*;
+use std::ops::Range;
 
 /// Which part of a tenant's log.
 #[derive(Debug, Clone)]
@@ -44,54 +47,45 @@ pub fn places_since(
     Ok((low, size))
 }
 
+/// The part of the log whose receipts were recorded at an instant.
+pub(super) fn instant(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    at: Timestamp,
+) -> Result<Range<u64>, StoreError> {
+    let (first, _) = places_since(connection, tenant, at)?;
+    let (end, _) = places_since(connection, tenant, at.plus(Duration::milliseconds(1)))?;
+    Ok(first..end)
+}
+
 /// How many calls of the gate the stretch holds.
 pub fn count(connection: &mut AnyConnection, stretch: &Stretch) -> Result<u64, StoreError> {
-    let kinds = &[Kind::GateEvaluate];
-    let count: i64 = of(stretch, kinds).count().get_result(connection)?;
-    read::count("receipts", count)
+    let sought = stretch.sought(vec![Kind::GateEvaluate]);
+    let places = along::places(connection, &stretch.tenant, &sought, Order::Rising, usize::MAX)?;
+    Ok(u64::try_from(places.len()).unwrap_or(u64::MAX))
 }
 
 /// Where the last `most` calls of the gate in the stretch begin; the stretch's own beginning, if it has no more.
-pub fn last(connection: &mut AnyConnection, stretch: &Stretch, most: i64) -> Result<u64, StoreError> {
-    let first: Option<i64> = of(stretch, &[Kind::GateEvaluate])
-        .order(receipts::log_index.desc())
-        .offset(most.saturating_sub(1).max(0))
-        .limit(1)
-        .select(receipts::log_index)
-        .first(connection)
-        .optional()?;
-    Ok(read::optional_count("receipts.log_index", first)?.unwrap_or(stretch.from))
+pub fn last(connection: &mut AnyConnection, stretch: &Stretch, most: usize) -> Result<u64, StoreError> {
+    let sought = stretch.sought(vec![Kind::GateEvaluate]);
+    let places = along::places(connection, &stretch.tenant, &sought, Order::Falling, most.max(1))?;
+    let is_all = places.len() < most.max(1);
+    Ok(places.last().copied().filter(|_| !is_all).unwrap_or(stretch.from))
 }
 
 /// The first receipts of the stretch that tell its course, in order.
 pub fn page(
     connection: &mut AnyConnection,
     stretch: &Stretch,
-    limit: i64,
+    limit: usize,
 ) -> Result<Vec<StoredReceipt>, StoreError> {
-    let kinds = &[Kind::GateEvaluate, Kind::GateWithdrawn, Kind::EffectOutcome, Kind::DecisionResolve];
-    of(stretch, kinds)
-        .order(receipts::log_index)
-        .limit(limit)
-        .select(COLUMNS)
-        .load::<Row>(connection)?
-        .into_iter()
-        .map(read_row)
-        .collect()
+    let kinds = vec![Kind::GateEvaluate, Kind::GateWithdrawn, Kind::EffectOutcome, Kind::DecisionResolve];
+    along::receipts(connection, &stretch.tenant, &stretch.sought(kinds), Order::Rising, limit)
 }
 
-type Query<'a> = receipts::BoxedQuery<'a, <AnyConnection as Connection>::Backend>;
-
-fn of<'a>(stretch: &'a Stretch, kinds: &[Kind]) -> Query<'a> {
-    let kinds: Vec<&'static str> = kinds.iter().map(|kind| kind.as_str()).collect();
-    let mut query = receipts::table
-        .filter(receipts::tenant.eq(stretch.tenant.as_str()))
-        .filter(receipts::log_index.ge(read::stored_count(stretch.from)))
-        .filter(receipts::log_index.lt(read::stored_count(stretch.until)))
-        .filter(receipts::kind.eq_any(kinds))
-        .into_boxed();
-    if let Some(principal) = stretch.principal {
-        query = query.filter(receipts::principal.eq(principal.to_string()));
+impl Stretch {
+    fn sought(&self, kinds: Vec<Kind>) -> Sought {
+        let trails = self.principal.map(Trail::Principal).into_iter().collect();
+        Sought { trails, kinds, span: self.from..self.until }
     }
-    query
 }

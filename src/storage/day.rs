@@ -1,9 +1,10 @@
 //! What the gate answered for one person in a stretch of the log.
 
+use super::along::{self, Order, Sought};
+use super::trail::Trail;
 use super::{AnyConnection, StoreError, read, schema::receipts};
 use crate::domain::{Outcome, PrincipalId, TenantSlug, Timestamp};
 use crate::evidence::receipt::Kind;
-use diesel::dsl::count_star;
 use diesel::prelude::*;
 use std::ops::Range;
 
@@ -52,30 +53,17 @@ pub fn answers(
     principal: PrincipalId,
     places: Range<u64>,
 ) -> Result<Answers, StoreError> {
-    let rows = receipts::table
-        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::principal.eq(principal.to_string())))
-        .filter(
-            receipts::log_index
-                .ge(read::stored_count(places.start))
-                .and(receipts::log_index.lt(read::stored_count(places.end))),
-        )
-        .filter(receipts::kind.eq_any([Kind::GateEvaluate.as_str(), Kind::GateWithdrawn.as_str()]))
-        .group_by((receipts::kind, receipts::outcome))
-        .select((receipts::kind, receipts::outcome, count_star()))
-        .load::<(String, Option<String>, i64)>(connection)?;
-    let mut answers = Answers::default();
-    for (kind, outcome, count) in rows {
-        let count = read::count("receipts", count)?;
-        if kind == Kind::GateWithdrawn.as_str() {
-            answers.withdrawn = answers.withdrawn.saturating_add(count);
-            continue;
-        }
-        match read::optional_text("receipts.outcome", outcome.as_deref())? {
-            Some(Outcome::Allow) => answers.allowed = count,
-            Some(Outcome::Escalate) => answers.escalated = count,
-            Some(Outcome::Refuse) => answers.refused = count,
-            None => {}
-        }
-    }
-    Ok(answers)
+    let mut count = |kind: Kind, outcome: Option<Outcome>| {
+        let outcome = outcome.map(Trail::Outcome);
+        let trails = [Some(Trail::Principal(principal)), outcome].into_iter().flatten().collect();
+        let sought = Sought { trails, kinds: vec![kind], span: places.clone() };
+        let found = along::places(connection, tenant, &sought, Order::Rising, usize::MAX)?;
+        Ok::<_, StoreError>(u64::try_from(found.len()).unwrap_or(u64::MAX))
+    };
+    Ok(Answers {
+        allowed: count(Kind::GateEvaluate, Some(Outcome::Allow))?,
+        escalated: count(Kind::GateEvaluate, Some(Outcome::Escalate))?,
+        refused: count(Kind::GateEvaluate, Some(Outcome::Refuse))?,
+        withdrawn: count(Kind::GateWithdrawn, None)?,
+    })
 }

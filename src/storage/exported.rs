@@ -1,10 +1,16 @@
-//! The receipts that an export holds, page after page in the order of the log, along an index that has them in it.
+//! The receipts that an export holds, page after page in the order of the log.
 
+use super::along::{self, Order, Sought};
 use super::receipt::{COLUMNS, Row, StoredReceipt, read_row};
+use super::trail::Trail;
 use super::{AnyConnection, StoreError, read, schema::receipts};
 use crate::domain::{AgentId, Chain, CredentialId, PrincipalId, TenantSlug, Timestamp};
 use crate::evidence::receipt::Kind;
 use diesel::prelude::*;
+use std::ops::Range;
+
+/// How many places are looked at in one query.
+const PLACES_AT_ONCE: usize = 4096;
 
 /// Whose receipts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,58 +25,49 @@ pub enum Whose {
     Everyone,
 }
 
-/// Where the next page begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Next {
-    log_index: u64,
-    /// In a credential's chain.
-    seq: u64,
-}
-
-impl Next {
-    /// Behind a receipt.
-    pub fn after(stored: &StoredReceipt) -> Self {
-        Self { log_index: stored.log_index.saturating_add(1), seq: stored.body.seq.saturating_add(1) }
-    }
-
-    /// From this place of the log on.
-    pub const fn at(log_index: u64) -> Self {
-        Self { log_index, seq: 0 }
+impl Whose {
+    fn trails(self) -> Vec<Trail> {
+        match self {
+            Self::Credential(id) => vec![Trail::Chain(Chain::Credential(id))],
+            Self::Agent(id, principal) => vec![Trail::Agent(id), Trail::Principal(principal)],
+            Self::Principal(id) => vec![Trail::Principal(id)],
+            Self::Everyone => Vec::new(),
+        }
     }
 }
 
-/// The next receipts before place `end` of the log, in its order.
+/// The next receipts in a part of the log, in its order.
 pub fn page(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
     whose: Whose,
-    next: Next,
-    end: u64,
-    limit: i64,
+    span: Range<u64>,
+    limit: usize,
 ) -> Result<Vec<StoredReceipt>, StoreError> {
-    let mut query = receipts::table
+    if whose == Whose::Everyone {
+        return everyones(connection, tenant, &span, limit);
+    }
+    let sought = Sought { trails: whose.trails(), kinds: Vec::new(), span };
+    along::receipts(connection, tenant, &sought, Order::Rising, limit)
+}
+
+fn everyones(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    span: &Range<u64>,
+    limit: usize,
+) -> Result<Vec<StoredReceipt>, StoreError> {
+    receipts::table
         .filter(receipts::tenant.eq(tenant.as_str()))
-        .filter(receipts::log_index.ge(read::stored_count(next.log_index)))
-        .filter(receipts::log_index.lt(read::stored_count(end)))
-        .limit(limit)
+        .filter(receipts::log_index.ge(read::stored_count(span.start)))
+        .filter(receipts::log_index.lt(read::stored_count(span.end)))
+        .order(receipts::log_index)
+        .limit(i64::try_from(limit).unwrap_or(i64::MAX))
         .select(COLUMNS)
-        .into_boxed();
-    // Along a chain both orders are one; each is chosen for the index that has it.
-    query = match whose {
-        Whose::Credential(id) => query
-            .filter(receipts::chain.eq(Chain::Credential(id).to_string()))
-            .filter(receipts::seq.ge(read::stored_count(next.seq)))
-            .order(receipts::seq),
-        Whose::Agent(id, principal) => query
-            .filter(receipts::principal.eq(principal.to_string()))
-            .filter(receipts::agent.eq(id.to_string()))
-            .order(receipts::log_index),
-        Whose::Principal(id) => {
-            query.filter(receipts::principal.eq(id.to_string())).order(receipts::log_index)
-        }
-        Whose::Everyone => query.order(receipts::log_index),
-    };
-    query.load::<Row>(connection)?.into_iter().map(read_row).collect()
+        .load::<Row>(connection)?
+        .into_iter()
+        .map(read_row)
+        .collect()
 }
 
 /// Whether content of receipts at places `first..end` of the log was erased by one that came at place `since` or later.
@@ -92,22 +89,34 @@ pub fn is_erased_since(
     if erasing.is_none() {
         return Ok(false);
     }
-    let mut query = receipts::table
-        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::erased_by.ge(since)))
-        .filter(receipts::log_index.ge(read::stored_count(first)))
-        .filter(receipts::log_index.lt(read::stored_count(end)))
-        .limit(1)
-        .select(receipts::log_index)
-        .into_boxed();
-    query = match whose {
-        Whose::Credential(id) => query.filter(receipts::chain.eq(Chain::Credential(id).to_string())),
-        Whose::Agent(id, principal) => query
-            .filter(receipts::principal.eq(principal.to_string()))
-            .filter(receipts::agent.eq(id.to_string())),
-        Whose::Principal(id) => query.filter(receipts::principal.eq(id.to_string())),
-        Whose::Everyone => query,
-    };
-    Ok(query.first::<i64>(connection).optional()?.is_some())
+    let mut span = first..end;
+    loop {
+        let places: Vec<i64> = match whose {
+            Whose::Everyone => Vec::new(),
+            _ => {
+                let sought = Sought { trails: whose.trails(), kinds: Vec::new(), span: span.clone() };
+                let found = along::places(connection, tenant, &sought, Order::Rising, PLACES_AT_ONCE)?;
+                span.start = found.last().map_or(end, |last| last.saturating_add(1));
+                found.into_iter().map(read::stored_count).collect()
+            }
+        };
+        let mut query = receipts::table
+            .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::erased_by.ge(since)))
+            .filter(receipts::log_index.ge(read::stored_count(first)))
+            .filter(receipts::log_index.lt(read::stored_count(end)))
+            .limit(1)
+            .select(receipts::log_index)
+            .into_boxed();
+        if whose != Whose::Everyone {
+            query = query.filter(receipts::log_index.eq_any(places));
+        }
+        if query.first::<i64>(connection).optional()?.is_some() {
+            return Ok(true);
+        }
+        if whose == Whose::Everyone || span.is_empty() {
+            return Ok(false);
+        }
+    }
 }
 
 /// The first place among the first `size` of the log whose receipt is not older than an instant, or `size`: times never

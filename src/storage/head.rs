@@ -17,17 +17,22 @@ pub struct Head {
     pub last_at: Timestamp,
     /// Raised by every change of what decides; what was read under another epoch is read again.
     pub authority_epoch: u64,
+    /// How many receipts stand on trails: whole runs from the first on.
+    pub trailed: u64,
 }
 
-type Row = (String, i64, Vec<u8>, String, i64, i64);
+type Row = (String, i64, Vec<u8>, String, i64, i64, i64);
 
-fn read_row((_, size, frontier, checkpoint, last_at, authority_epoch): Row) -> Result<Head, StoreError> {
+fn read_row(
+    (_, size, frontier, checkpoint, last_at, authority_epoch, trailed): Row,
+) -> Result<Head, StoreError> {
     Ok(Head {
         size: read::count("heads.size", size)?,
         frontier,
         checkpoint,
         last_at: read::time(last_at),
         authority_epoch: read::count("heads.authority_epoch", authority_epoch)?,
+        trailed: read::count("heads.trailed", trailed)?,
     })
 }
 
@@ -41,6 +46,7 @@ pub fn insert(connection: &mut AnyConnection, tenant: &TenantSlug, head: &Head) 
             heads::checkpoint.eq(&head.checkpoint),
             heads::last_at.eq(head.last_at.unix_milliseconds()),
             heads::authority_epoch.eq(read::stored_count(head.authority_epoch)),
+            heads::trailed.eq(read::stored_count(head.trailed)),
         ))
         .execute(connection)?;
     Ok(())
@@ -75,6 +81,7 @@ pub fn update(connection: &mut AnyConnection, tenant: &TenantSlug, head: &Head) 
             heads::checkpoint.eq(&head.checkpoint),
             heads::last_at.eq(head.last_at.unix_milliseconds()),
             heads::authority_epoch.eq(read::stored_count(head.authority_epoch)),
+            heads::trailed.eq(read::stored_count(head.trailed)),
         ))
         .execute(connection)?;
     if moved == 1 { Ok(()) } else { Err(StoreError::Failed(format!("the head of `{tenant}` is gone"))) }

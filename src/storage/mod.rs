@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod agent;
+pub mod along;
 pub mod approval;
 pub mod authority;
 pub mod backup;
@@ -47,6 +48,7 @@ mod schema;
 pub mod session;
 pub mod tenant;
 pub mod tile;
+pub mod trail;
 mod transaction;
 mod turn;
 pub mod whole;

@@ -2,15 +2,18 @@
 
 #![expect(clippy::ref_option_ref, reason = "what diesel derives borrows the row's options")]
 
-use super::{AnyConnection, StoreError, read, schema::receipts};
+use super::along::{self, Order, Sought};
+use super::trail::Trail;
+use super::{AnyConnection, StoreError, course, read, schema::receipts};
 use crate::crypto::sha256;
 use crate::domain::{
-    AgentId, Chain, CredentialId, FactsFrom, Hash, Intent, Outcome, PrincipalId, ReceiptId, TenantSlug,
-    Timestamp,
+    AgentId, Chain, CredentialId, Duration, FactsFrom, Hash, Intent, Outcome, PrincipalId, ReceiptId,
+    TenantSlug, Timestamp,
 };
 use crate::evidence::receipt::{Auth, Body, Kind};
 use diesel::prelude::*;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A receipt as it is stored: everything but its path, which depends on the log's size.
@@ -305,96 +308,21 @@ pub fn find_many(
         .collect()
 }
 
-/// Where a chain ends: its highest `seq` and that receipt's hash.
-pub fn last_of_chain(
+/// Which receipts of a chain, from a place of the log on, repeat earlier answers and allow: ids and input documents.
+pub fn replays_since(
     connection: &mut AnyConnection,
     tenant: &TenantSlug,
-    chain: &Chain,
-) -> Result<Option<(u64, Hash)>, StoreError> {
-    let last = receipts::table
-        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::chain.eq(chain.to_string())))
-        .order(receipts::seq.desc())
-        .select((receipts::seq, receipts::hash))
-        .first::<(i64, Vec<u8>)>(connection)
-        .optional()?;
-    last.map(|(seq, hash)| Ok((read::count("receipts.seq", seq)?, read::hash("receipts.hash", &hash)?)))
-        .transpose()
-}
-
-/// Receipts of a chain from `from_seq` on, in order.
-pub fn of_chain(
-    connection: &mut AnyConnection,
-    tenant: &TenantSlug,
-    chain: &Chain,
-    from_seq: u64,
-    limit: i64,
-) -> Result<Vec<StoredReceipt>, StoreError> {
-    receipts::table
-        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::chain.eq(chain.to_string())))
-        .filter(receipts::seq.ge(read::stored_count(from_seq)))
-        .order(receipts::seq)
-        .limit(limit)
-        .select(COLUMNS)
-        .load::<Row>(connection)?
-        .into_iter()
-        .map(read_row)
-        .collect()
-}
-
-/// Which receipts of a chain beyond `seq` repeat earlier answers and allow: their ids and input documents.
-pub fn replays_beyond(
-    connection: &mut AnyConnection,
-    tenant: &TenantSlug,
-    chain: &Chain,
-    seq: u64,
-    limit: i64,
+    chain: Chain,
+    from: u64,
+    limit: usize,
 ) -> Result<Vec<(ReceiptId, String)>, StoreError> {
-    receipts::table
-        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::chain.eq(chain.to_string())))
-        .filter(receipts::seq.gt(read::stored_count(seq)))
-        .filter(receipts::kind.eq(Kind::GateReplay.as_str()))
-        .filter(receipts::outcome.eq(Outcome::Allow.as_str()))
-        .order(receipts::seq)
-        .limit(limit)
-        .select((receipts::id, receipts::input))
-        .load::<(String, String)>(connection)?
-        .into_iter()
-        .map(|(id, input)| Ok((read::text("receipts.id", &id)?, input)))
-        .collect()
-}
-
-/// The first `seq` of a chain at or after an instant; times rise along a chain.
-pub fn first_seq_since(
-    connection: &mut AnyConnection,
-    tenant: &TenantSlug,
-    chain: &Chain,
-    since: Timestamp,
-) -> Result<Option<u64>, StoreError> {
-    let seq = receipts::table
-        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::chain.eq(chain.to_string())))
-        .filter(receipts::at.ge(since.unix_milliseconds()))
-        .order(receipts::seq)
-        .select(receipts::seq)
-        .first::<i64>(connection)
-        .optional()?;
-    read::optional_count("receipts.seq", seq)
-}
-
-/// How many receipts of a chain lie among the first `size` leaves of the log; places rise along a chain.
-pub fn chain_length_at(
-    connection: &mut AnyConnection,
-    tenant: &TenantSlug,
-    chain: &Chain,
-    size: u64,
-) -> Result<u64, StoreError> {
-    let last = receipts::table
-        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::chain.eq(chain.to_string())))
-        .filter(receipts::log_index.lt(read::stored_count(size)))
-        .order(receipts::seq.desc())
-        .select(receipts::seq)
-        .first::<i64>(connection)
-        .optional()?;
-    Ok(read::optional_count("receipts.seq", last)?.map_or(0, |seq| seq.saturating_add(1)))
+    let sought = Sought {
+        trails: vec![Trail::Chain(chain), Trail::Outcome(Outcome::Allow)],
+        kinds: vec![Kind::GateReplay],
+        span: from..u64::MAX,
+    };
+    let found = along::receipts(connection, tenant, &sought, Order::Rising, limit)?;
+    Ok(found.into_iter().map(|stored| (stored.body.id, stored.input)).collect())
 }
 
 /// Hash and authentication of the leaves in `from..until`, in order.
@@ -442,6 +370,22 @@ pub struct Filter {
     pub until: Option<Timestamp>,
 }
 
+impl Filter {
+    fn trails(&self) -> Vec<Trail> {
+        [
+            self.credential.map(|id| Trail::Chain(Chain::Credential(id))),
+            self.agent.map(Trail::Agent),
+            self.principal.map(Trail::Principal),
+            self.intent.clone().map(Trail::Intent),
+            self.kind.map(Trail::Kind),
+            self.outcome.map(Trail::Outcome),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
 /// Receipts that fit the filter and whose id sorts below `before`, newest first.
 ///
 /// `before` is the 26 characters behind an id's prefix, so that one cursor serves receipts and other calls.
@@ -452,41 +396,42 @@ pub fn page(
     before: Option<&str>,
     limit: i64,
 ) -> Result<Vec<StoredReceipt>, StoreError> {
-    let mut query = receipts::table
-        .filter(receipts::tenant.eq(tenant.as_str()))
-        .limit(limit)
-        .select(COLUMNS)
-        .into_boxed();
-    // Along a chain both orders are one; each is chosen for the index that has it.
-    query = match filter.credential {
-        Some(credential) => {
-            query.filter(receipts::chain.eq(credential.to_string())).order(receipts::seq.desc())
-        }
-        None => query.order(receipts::log_index.desc()),
-    };
-    if let Some(principal) = filter.principal {
-        query = query.filter(receipts::principal.eq(principal.to_string()));
+    let before: Option<ReceiptId> =
+        before.and_then(|tail| format!("{}{tail}", ReceiptId::PREFIX).parse().ok());
+    let mut span = span_of(connection, tenant, filter, before)?;
+    let limit = usize::try_from(limit).unwrap_or(0);
+    let trails = filter.trails();
+    let mut page = Vec::new();
+    while page.len() < limit && !span.is_empty() {
+        let sought = Sought { trails: trails.clone(), kinds: Vec::new(), span: span.clone() };
+        let found = along::receipts(connection, tenant, &sought, Order::Falling, limit)?;
+        let Some(last) = found.last() else { break };
+        span.end = last.log_index;
+        page.extend(found.into_iter().filter(|stored| before.is_none_or(|before| stored.body.id < before)));
     }
-    if let Some(agent) = filter.agent {
-        query = query.filter(receipts::agent.eq(agent.to_string()));
-    }
-    if let Some(kind) = filter.kind {
-        query = query.filter(receipts::kind.eq(kind.as_str()));
-    }
-    if let Some(outcome) = filter.outcome {
-        query = query.filter(receipts::outcome.eq(outcome.as_str()));
-    }
-    if let Some(intent) = &filter.intent {
-        query = query.filter(receipts::intent.eq(intent.as_str().to_owned()));
-    }
-    if let Some(from) = filter.from {
-        query = query.filter(receipts::at.ge(from.unix_milliseconds()));
-    }
-    if let Some(until) = filter.until {
-        query = query.filter(receipts::at.lt(until.unix_milliseconds()));
-    }
+    page.truncate(limit);
+    Ok(page)
+}
+
+/// The part of the log in which what fits the filter's times stands, up to the instant of the cursor.
+fn span_of(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    filter: &Filter,
+    before: Option<ReceiptId>,
+) -> Result<Range<u64>, StoreError> {
+    let mut until = filter.until;
     if let Some(before) = before {
-        query = query.filter(receipts::id.lt(format!("rcpt_{before}")));
+        let after_instant = before.made_at().plus(Duration::milliseconds(1));
+        until = Some(until.map_or(after_instant, |until| until.min(after_instant)));
     }
-    query.load::<Row>(connection)?.into_iter().map(read_row).collect()
+    let start = match filter.from {
+        Some(from) => course::places_since(connection, tenant, from)?.0,
+        None => 0,
+    };
+    let end = match until {
+        Some(until) => course::places_since(connection, tenant, until)?.0,
+        None => u64::MAX,
+    };
+    Ok(start..end)
 }

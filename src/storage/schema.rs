@@ -19,6 +19,7 @@ diesel::table! {
         checkpoint -> Text,
         last_at -> BigInt,
         authority_epoch -> BigInt,
+        trailed -> BigInt,
     }
 }
 
@@ -152,6 +153,15 @@ diesel::table! {
         output -> Text,
         content -> Nullable<Text>,
         erased_by -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    trails (tenant, trail, run) {
+        tenant -> Text,
+        trail -> Text,
+        run -> BigInt,
+        places -> Binary,
     }
 }
 
@@ -418,6 +428,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     policies,
     catalogue,
     receipts,
+    trails,
     tiles,
     accesses,
     access_minutes,

@@ -266,7 +266,7 @@ fn full_tiles_hold_the_leaves_they_cover(db: Db) {
 }
 
 /// What else the log rests on: its name, its key and the state of its head. Each with a value that its type takes.
-const FOUNDATIONS: [(&str, &str, &str); 11] = [
+const FOUNDATIONS: [(&str, &str, &str); 12] = [
     ("tenants", "slug", "'quay'"),
     ("tenants", "origin", "'elsewhere/log/harbour'"),
     ("keys", "tenant", "'quay'"),
@@ -278,6 +278,7 @@ const FOUNDATIONS: [(&str, &str, &str); 11] = [
     ("heads", "size", "size + 1"),
     ("heads", "frontier", "(SELECT hash FROM receipts WHERE log_index = 0)"),
     ("heads", "checkpoint", "REPLACE(checkpoint, '/log/', '/hog/')"),
+    ("heads", "trailed", "trailed + 1024"),
 ];
 
 /// What says nothing about what was recorded: the name of the chain that the service goes on with, when keys and tenants

@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// How many receipts are read at once.
-const PAGE: i64 = 500;
+const PAGE: usize = 500;
 
 /// The receipts that hold one request's content, as far as a chain was read.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub struct Family {
     /// What its calls are about; nothing where the receipt stands for itself.
     intent: Option<Intent>,
     /// From where on the chain is not read yet.
-    next_seq: u64,
+    next_place: u64,
     /// The first receipt asked about: its content is what the others are known by, so it goes last.
     root: u64,
     /// The request; nothing once it is erased.
@@ -64,7 +64,7 @@ impl Family {
         Self {
             chain: root.body.chain,
             intent: None,
-            next_seq: 0,
+            next_place: 0,
             root: root.log_index,
             request: None,
             calls: BTreeSet::new(),
@@ -133,10 +133,10 @@ impl Family {
     fn read_chain(&mut self, connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<(), Error> {
         let Some(intent) = self.intent.clone() else { return Ok(()) };
         loop {
-            let of = (&self.chain, &intent);
-            let page = content::of_chain(connection, tenant, of, self.next_seq, PAGE)?;
+            let of = (self.chain, &intent);
+            let page = content::of_chain(connection, tenant, of, self.next_place, PAGE)?;
             let Some(last) = page.last() else { return Ok(()) };
-            self.next_seq = last.body.seq.saturating_add(1);
+            self.next_place = last.log_index.saturating_add(1);
             for stored in &page {
                 if self.is_member(stored)? && stored.content.is_some() {
                     self.places.push(stored.log_index);
@@ -209,7 +209,7 @@ impl Family {
         for id in &self.decisions {
             let Some(found) = decision::find(connection, tenant, *id)? else { continue };
             let (Some(by), Some(at)) = (found.decided_by, found.decided_at) else { continue };
-            for stored in content::at_instant(connection, tenant, &Chain::Principal(by), at)? {
+            for stored in content::at_instant(connection, tenant, Chain::Principal(by), at)? {
                 let is_said = matches!(stored.body.kind, Kind::DecisionDecline | Kind::DecisionResolve);
                 if is_said
                     && stored.content.is_some()

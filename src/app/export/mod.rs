@@ -31,7 +31,7 @@ use crate::evidence::line::Line;
 use crate::evidence::receipt::Receipt;
 use crate::evidence::subject::Subject;
 use crate::storage::export::{self, Export};
-use crate::storage::exported::{self, Next, Whose};
+use crate::storage::exported::{self, Whose};
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::{self, AnyConnection, StoreError};
 use form::Form;
@@ -40,7 +40,7 @@ use std::sync::Arc;
 use tokio::runtime::Handle;
 
 /// How many receipts are read at once, and then wait in memory for whoever takes the export.
-const PAGE: i64 = 128;
+const PAGE: usize = 128;
 
 /// What is to be exported, and for whom.
 #[derive(Debug, Clone)]
@@ -207,11 +207,11 @@ pub fn write(
         (whose(&mut connection, &header.tenant, header.subject)?, span(&mut connection, header)?)
     };
     let shown = app.exports.start(header.export, end.saturating_sub(first));
-    let (mut next, mut lines) = (Next::at(first), 0u64);
+    let (mut next, mut lines) = (first, 0u64);
     loop {
         let page = {
             let mut connection = app.readers.get()?;
-            let page = exported::page(&mut connection, &header.tenant, whose, next, end, PAGE)?;
+            let page = exported::page(&mut connection, &header.tenant, whose, next..end, PAGE)?;
             for stored in &page {
                 form.row(&mut connection, stored)?;
             }
@@ -221,7 +221,7 @@ pub fn write(
         lines = lines.saturating_add(u64::try_from(page.len()).unwrap_or(0));
         let Some(last) = page.last() else { break };
         shown.reached(last.log_index.saturating_add(1).saturating_sub(first));
-        next = Next::after(last);
+        next = last.log_index.saturating_add(1);
     }
     if is_continued {
         // What was erased after its page was read was erased after this.

@@ -308,8 +308,8 @@ impl Gathering<'_> {
     fn turns(&mut self, call: &mut Call) -> Result<(), StoreError> {
         let decision = call.decision.as_ref().map(|decision| decision.id);
         let answers = [Some(call.asked.body.id), call.used.as_ref().map(|used| used.body.id)];
-        let (chain, seq) = (call.asked.body.chain, call.asked.body.seq);
-        for turn in behind::turns_after(self.connection, self.tenant, &chain, seq)? {
+        let (chain, place) = (call.asked.body.chain, call.asked.log_index);
+        for turn in behind::turns_after(self.connection, self.tenant, chain, place)? {
             let input = document(&turn.input);
             let at = turn.body.at;
             let concerns = if turn.body.kind == Kind::GateWithdrawn {

@@ -158,8 +158,13 @@ pub(super) const ROWS: [Rows; 25] = [
 const OF_SIZE: &str = "'checkpoint of ' || size || ' receipts'";
 
 /// The tables that only a log of some length fills.
-pub(super) const ROWS_OF_LONG_LOGS: [Rows; 2] = [
+pub(super) const ROWS_OF_LONG_LOGS: [Rows; 3] = [
     Rows { table: "tiles", named: "'tile ' || level || '/' || tile", each: &["tile = 0", "tile = 2"] },
+    Rows {
+        table: "trails",
+        named: "'of run ' || run",
+        each: &["trail LIKE 'chain crd%'", "trail LIKE 'kind gate%'", "trail LIKE 'principal%'"],
+    },
     Rows { table: "lookups", named: "'of run ' || run", each: &["part = 0", "part = 7", "part = 15"] },
 ];
 
