@@ -9,9 +9,9 @@ use crate::storage::{AnyConnection, StoreError};
 use serde_json::Value;
 
 /// The most calls that one preview looks at: the newest.
-const MOST_CALLS: i64 = 20_000;
+const MOST_CALLS: usize = 20_000;
 /// How many receipts are read at once.
-const PAGE: i64 = 256;
+const PAGE: usize = 256;
 /// The most changes that are named; what lies beyond is counted.
 const MOST_NAMED: usize = 200;
 /// Where the text stands that others wrote and a person or an agent reads.

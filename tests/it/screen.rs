@@ -5,7 +5,8 @@ use crate::client::Client;
 use crate::database::{Db, Store, both};
 use crate::doctor::check_well;
 use crate::documents::ACTING_SCOPES;
-use crate::server::{Server, TENANT};
+use crate::server::{OPERATOR, Server, TENANT};
+use crate::visitor::Visitor;
 use serde_json::{Value, json};
 
 both!(
@@ -14,6 +15,7 @@ both!(
     reply_rules_are_kept_in_versions_and_read_strictly,
     what_others_wrote_is_screened_before_a_person_reads_it,
     no_value_is_left_in_the_database_or_the_log,
+    operators_edit_the_rules_on_a_page_and_try_them_on_a_text,
 );
 
 const CARD: &str = "4111 1111 1111 1111";
@@ -254,4 +256,43 @@ fn tables(connection: &mut crate::database::Connection, db: Db) -> Vec<(String, 
             (name, of)
         })
         .collect()
+}
+
+fn operators_edit_the_rules_on_a_page_and_try_them_on_a_text(db: Db) {
+    let server = Server::start(db);
+    server.member("m@example.test");
+    let mut member = Visitor::signed_in(&server, "m@example.test");
+    assert_eq!(member.get("/reply-rules").status, 403);
+    assert!(!member.page("/queue").contains("Reply rules"));
+    let mut operator = Visitor::signed_in(&server, OPERATOR);
+    let document = "personal_data: {card: withhold}\nnever_say: [no risk]\n";
+    let tried = [("version", "0"), ("document", document), ("text", CARD), ("direction", "turn")];
+    let answer = operator.submit("/reply-rules", "/reply-rules/check", &tried);
+    assert_eq!(answer.status, 200);
+    assert!(answer.text.contains("The text would be held back."), "{}", answer.text);
+    assert_eq!(server.operator().get("/v1/reply-rules").json["version"], 0, "trying saves nothing");
+    let saved = operator.submit("/reply-rules", "/reply-rules", &tried);
+    assert_eq!((saved.status, saved.header("location")), (303, Some("/reply-rules")));
+    let form = [
+        ("version", "1"),
+        ("card", "redact"),
+        ("iban", "redact"),
+        ("national_id", "withhold"),
+        ("email", "allow"),
+        ("phone", "allow"),
+        ("never_say", "no risk\r\nnever fails"),
+        ("markers", "discount"),
+        ("allowed", ""),
+    ];
+    assert_eq!(operator.submit("/reply-rules", "/reply-rules/terms", &form).status, 303);
+    let live = server.operator().get("/v1/reply-rules").json;
+    assert_eq!(
+        (&live["version"], &live["rules"]["personal_data"]["national_id"]),
+        (&json!(2), &json!("withhold"))
+    );
+    assert_eq!(live["rules"]["never_say"], json!(["no risk", "never fails"]));
+    let wrong = [("version", "2"), ("document", "never_say: {}"), ("text", ""), ("direction", "turn")];
+    let answer = operator.submit("/reply-rules", "/reply-rules", &wrong);
+    assert_eq!(answer.status, 422);
+    assert!(answer.text.contains("/never_say") && answer.text.contains("never_say: {}"), "{}", answer.text);
 }

@@ -2,7 +2,7 @@
 
 use super::decision::required;
 use super::mandate::{NOT_SAVED, Version, typed, written};
-use super::reply::{change, done, html, read};
+use super::reply::{change, done, html, problem_page, read};
 use super::session::step_up;
 use super::visit::Visit;
 use crate::actions::caller::Operator;
@@ -37,7 +37,10 @@ const CLASSES: [(Class, &str); 5] = [
 /// The live rules.
 pub(super) async fn show(app: web::Data<App>, request: HttpRequest) -> HttpResponse {
     read(&app, &request, Section::ReplyRules, async |visit| {
-        operator(visit)?;
+        if let Err(problem) = operator(visit) {
+            let frame = visit.frame(Section::Queue);
+            return Ok(problem_page(&request, &problem, frame, Some(Section::Queue)));
+        }
         html(StatusCode::OK, &page(&app, visit, Drafted::default(), None).await?)
     })
     .await
