@@ -4,9 +4,11 @@
 //! in its place.
 
 mod class;
+mod conversation;
 mod detect;
 mod finding;
 
 pub use class::Class;
-pub use detect::{Detection, detect, without};
+pub use conversation::{Completion, Tail};
+pub use detect::{Detection, NationalId, detect, without};
 pub use finding::{Finding, masked};
