@@ -79,7 +79,7 @@ pub use labels::{Labels, check_labels};
 pub use ledger::Ledger;
 pub use limit::{Bound, Each, Limit, Period};
 pub use pointer::Pointer;
-pub use protected::Literal;
+pub use protected::{Literal, Protected};
 pub use reach::{HostDomain, HostDomains};
 pub use read::{MOST_CLAUSES, MOST_ENTRIES, MOST_RULE_SETS};
 pub use reason::{ClauseRef, Finding, Reason, ServiceClause, Share, Source};

@@ -1,11 +1,13 @@
 //! Personal data in what agents are told and say: found by rules on this machine, never by a model.
 //!
 //! A detector is a pure function of the text. It keeps no value: a [`Finding`] says where one stands and what to show
-//! in its place.
+//! in its place. [`turn`] and [`Reply`] hold a text to the [`Rules`] of a tenant, a reply also to the ledger and to what calls
+//! returned.
 
 mod admission;
 mod claim;
 mod class;
+mod conversation;
 mod count;
 mod detect;
 mod facts;
@@ -24,8 +26,9 @@ mod turn;
 mod wording;
 
 pub use class::Class;
+pub use conversation::{Completion, Tail};
 pub use count::{Count, Counts};
-pub use detect::{Detection, detect, without};
+pub use detect::{Detection, NationalId, detect, without};
 pub use facts::Record;
 pub use finding::{Finding, masked};
 pub use language::Language;

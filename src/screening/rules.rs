@@ -1,10 +1,10 @@
 //! The reply rules: what a tenant's replies must hold to, read from the file that people write.
 
-use super::{Class, Detection, Language, PersonalData};
+use super::{Class, Detection, Language, NationalId, PersonalData};
 use crate::domain::node::{Faults, Members, Node, Vocabulary};
 use crate::domain::{Intent, Malformed};
 use serde_json::{Map, Value, json};
-use std::str::FromStr;
+use std::{collections::BTreeSet, str::FromStr};
 
 /// The most entries of each list.
 pub const MOST_ENTRIES: usize = 500;
@@ -18,6 +18,7 @@ const RULES: Vocabulary = Vocabulary {
     allowed: &[
         "language",
         "personal_data",
+        "national_ids",
         "must_accompany",
         "reply_exactly",
         "never_say",
@@ -110,6 +111,8 @@ pub struct Rules {
     pub language: Option<Language>,
     /// What each class of personal data gets; what is not named gets its default.
     pub personal_data: PersonalData,
+    /// National ids that are looked for beyond those that always are.
+    pub national_ids: BTreeSet<NationalId>,
     /// Sentences that must go with something.
     pub must_accompany: Vec<Accompany>,
     /// Replies given word for word.
@@ -140,7 +143,7 @@ impl Rules {
 
     /// What is looked for.
     pub fn detection(&self) -> Detection {
-        Detection::default()
+        self.national_ids.iter().fold(Detection::default(), |detection, id| detection.with(*id))
     }
 
     /// As [`read`](Self::read) takes them.
@@ -153,6 +156,8 @@ impl Rules {
         let named: Map<_, _> =
             named.map(|(class, action)| (class.as_str().to_owned(), json!(action.as_str()))).collect();
         insert(&mut document, "personal_data", Value::Object(named));
+        let ids: Vec<&str> = self.national_ids.iter().map(|id| id.as_str()).collect();
+        insert(&mut document, "national_ids", json!(ids));
         let each = self.must_accompany.iter().map(|rule| {
             let done = rule.when_done.as_ref().map(ToString::to_string);
             object([
@@ -202,6 +207,7 @@ fn read(node: &Node<'_>, faults: &mut Faults) -> Option<Rules> {
     let members = node.object(&RULES, faults)?;
     let language = members.get("language").and_then(|node| node.parse::<Language>(faults));
     let personal_data = members.get("personal_data").and_then(|node| personal_data(&node, faults));
+    let national_ids = members.get("national_ids").and_then(|node| node.set(0..=MOST_ENTRIES, faults));
     let must_accompany = entries(&members, "must_accompany", faults, accompany);
     let reply_exactly = entries(&members, "reply_exactly", faults, exactly);
     let never_say = phrases(&members, "never_say", faults);
@@ -214,6 +220,7 @@ fn read(node: &Node<'_>, faults: &mut Faults) -> Option<Rules> {
     Some(Rules {
         language,
         personal_data: personal_data.unwrap_or_default(),
+        national_ids: national_ids.unwrap_or_default(),
         must_accompany,
         reply_exactly,
         never_say,

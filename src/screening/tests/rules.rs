@@ -1,7 +1,7 @@
 //! The file that rules are written in, and the schema that is published of it.
 
 use super::rules;
-use crate::screening::{LONGEST_PHRASE, MOST_ENTRIES, Rules};
+use crate::screening::{LONGEST_PHRASE, MOST_ENTRIES, NationalId, Rules};
 use jsonschema::PatternOptions;
 use serde_json::{Value, json};
 
@@ -15,6 +15,7 @@ fn whole() -> Value {
     json!({
         "language": "pt-BR",
         "personal_data": {"email": "allow", "iban": "redact", "national_id": "withhold", "card": "redact", "phone": "allow"},
+        "national_ids": ["br_cnpj", "nl_bsn"],
         "must_accompany": [
             {"add": "Leva cinco dias.", "when_done": "payments.refund"},
             {"add": "Não é conselho médico.", "when_cited": "medical"}
@@ -86,6 +87,7 @@ fn the_schema_and_the_reader_agree() {
     let mut documents: Vec<Value> = cases.collect();
     documents.push(whole());
     let long = "a".repeat(LONGEST_PHRASE + 1);
+    let ids: Vec<&str> = NationalId::all().map(NationalId::as_str).collect();
     let many = vec!["word"; MOST_ENTRIES + 1];
     documents.extend([
         json!([]),
@@ -110,6 +112,9 @@ fn the_schema_and_the_reader_agree() {
         json!({"reply_exactly": [{"say": "x", "words": ["y"]}]}),
         json!({"reply_exactly": [{"say": "x", "when_cited": "t", "words": ["y"]}]}),
         json!({"reply_exactly": [{"say": "x", "when_asked": "t", "words": []}]}),
+        json!({"national_ids": ["xx_id"]}),
+        json!({"national_ids": ["nl_bsn", "nl_bsn"]}),
+        json!({"national_ids": ids}),
         json!({"language": "pt"}),
         json!({"language": "en"}),
         json!({"writes": [{"intent": "a.b", "words": ["sent back"]}]}),
