@@ -3,7 +3,7 @@
 use super::{Error, reply_rules};
 use crate::domain::{EffectId, Intent, Malformed, PrincipalId, TenantSlug, Timestamp};
 use crate::engine::CatalogueEntry;
-use crate::screening::{self, Audience, Effect, Language, Record, Reply, Rules, Screened};
+use crate::screening::{self, Audience, Effect, Language, Record, Reply, Rules, Screened, Tail};
 use crate::storage::{AnyConnection, StoreError, catalogue, effect, read_document, receipt};
 use serde_json::{Map, Value};
 
@@ -20,6 +20,8 @@ pub struct Asked {
     pub text: String,
     /// Rules to screen it under; the tenant's live ones, if not said.
     pub rules: Option<Rules>,
+    /// The conversation it belongs to, where it may go on with what was said before.
+    pub conversation: Option<String>,
     /// Its language; the rules' own, if not said.
     pub language: Option<Language>,
 }
@@ -41,7 +43,7 @@ pub enum Direction {
     },
 }
 
-/// Screens a text for somebody who acts for `principal`.
+/// Screens a text for somebody who acts for `principal`; `before` says what was said before a turn.
 ///
 /// # Errors
 /// An effect that is not one of theirs.
@@ -50,6 +52,7 @@ pub fn screen(
     tenant: &TenantSlug,
     principal: PrincipalId,
     asked: &Asked,
+    before: impl FnOnce(&Rules) -> Tail,
     now: Timestamp,
 ) -> Result<Screened, Error> {
     let live = match &asked.rules {
@@ -59,7 +62,7 @@ pub fn screen(
     let Some(rules) = asked.rules.as_ref().or(live.as_ref()) else { return Err(Error::NotFound("rules")) };
     let language = asked.language.or(rules.language).unwrap_or_default();
     match &asked.direction {
-        Direction::Turn => Ok(screening::turn(&asked.text, rules, language)),
+        Direction::Turn => Ok(screening::turn_after(&before(rules), &asked.text, rules, language)),
         Direction::Reply { effects, cites, audience, records } => {
             let effects = match effects {
                 Some(ids) => Some(ledger(connection, tenant, principal, ids)?),

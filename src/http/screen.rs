@@ -7,7 +7,7 @@ use crate::actions::screen::{self, Asked, Direction};
 use crate::app::{App, Caller};
 use crate::committer::clock;
 use crate::domain::{Duration, EffectId, Malformed, Role, Timestamp, json::parse_up_to};
-use crate::screening::{Audience, Count, Counts, Language, Noted, Record, Rules, Screened};
+use crate::screening::{Audience, Count, Counts, Language, Noted, Record, Rules, Screened, Tail};
 use crate::storage::reply_counts;
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Map, Value, json};
@@ -45,9 +45,15 @@ pub(super) async fn screen(
     };
     let slug = tenant.clone();
     let now = clock::now();
+    let (node, chain) = (app.clone(), caller.subject().chain);
     let (asked, screened) = app
         .read(move |connection| {
-            let screened = screen::screen(connection, &slug, principal, &asked, now);
+            let before = |rules: &Rules| {
+                let Some(name) = &asked.conversation else { return Tail::new() };
+                let key = (chain, name.clone());
+                node.conversations.pass(key, &asked.text, &rules.detection(), now)
+            };
+            let screened = screen::screen(connection, &slug, principal, &asked, before, now);
             Ok((asked, screened))
         })
         .await?;
@@ -101,7 +107,7 @@ fn read(body: Value) -> Result<Asked, Problem> {
         Ok(text)
     });
     let rules = members.read("rules", |value| Rules::read(&value));
-    members.read("conversation", |value| name(value));
+    let conversation = members.read("conversation", name);
     let language = members.read("language", |value| {
         word(&value, &[("en", Language::English), ("pt-BR", Language::BrazilianPortuguese)])
     });
@@ -125,7 +131,7 @@ fn read(body: Value) -> Result<Asked, Problem> {
     } else {
         Direction::Turn
     };
-    Ok(Asked { direction, text, rules, language })
+    Ok(Asked { direction, text, rules, conversation, language })
 }
 
 /// One of several words. What stands there instead is not shown: any part of this body may hold a value.

@@ -37,7 +37,7 @@ pub use personal_data::PersonalData;
 pub use reply::{Audience, Reply};
 pub use rules::{Accompany, Action, Exactly, LONGEST_PHRASE, LONGEST_SENTENCE, MOST_ENTRIES, Rules, Write};
 pub use sentence::sentences;
-pub use turn::{Done, Noted, Screened, turn};
+pub use turn::{Done, Noted, Screened, turn, turn_after};
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use super::count::{Count, Counts};
 use super::fold::Folded;
 use super::wording::Phrases;
-use super::{Action, Language, Rules, detect, masked};
+use super::{Action, Language, Rules, Tail, detect, masked};
 use std::ops::Range;
 
 /// What screening made of a text.
@@ -77,9 +77,21 @@ impl From<Action> for Done {
 
 /// Screens a turn: what a person said, or anything that others wrote and someone is about to read.
 pub fn turn(text: &str, rules: &Rules, language: Language) -> Screened {
+    turn_after(&Tail::new(), text, rules, language)
+}
+
+/// Screens a turn that goes on with what was said before: a value that it completes counts with the part of it here.
+pub fn turn_after(before: &Tail, text: &str, rules: &Rules, language: Language) -> Screened {
     let mut counts = Counts::default();
     let mut noted = Vec::new();
-    let mut found = detect(text, &rules.detection());
+    let detection = rules.detection();
+    let mut found = detect(text, &detection);
+    for completion in before.completions(text, &detection) {
+        let part = completion.finding;
+        found.retain(|other| other.span.end <= part.span.start || other.span.start >= part.span.end);
+        found.push(part);
+    }
+    found.sort_by_key(|finding| finding.span.start);
     for finding in &found {
         let action = rules.personal_data.of(finding.class);
         counts.add(Count::Detected(finding.class));

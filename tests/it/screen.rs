@@ -82,16 +82,23 @@ fn a_text_is_screened_for_whoever_is_signed_in(db: Db) {
         assert_eq!((&number["text"], &number["withheld"]), (&json!(""), &json!(true)));
         assert!(number["say"].as_str().is_some_and(|say| !say.is_empty()));
     }
+    let half = |text: &str, conversation: &str| {
+        screened(&agent, &json!({"direction": "turn", "text": text, "conversation": conversation}))["text"]
+            .clone()
+    };
+    assert_eq!(half("it begins 4111 1111", "c-1"), "it begins 4111 1111");
+    assert_eq!(half("1111 1111", "c-2"), "1111 1111");
+    assert_eq!(half("1111 1111 and no more", "c-1"), "**** 1111 and no more");
     let inline = json!({"direction": "turn", "text": CARD, "rules": {"personal_data": {"card": "allow"}}});
     assert_eq!(screened(&agent, &inline)["text"], CARD);
     assert_eq!(server.client().post("/v1/screen", &inline).status, 401);
     let counts = operator.get("/v1/counts").expect(200);
-    assert_eq!(counts["counts"]["reply_pd_detected_card"], 4);
+    assert_eq!(counts["counts"]["reply_pd_detected_card"], 5);
     assert_eq!(counts["counts"]["reply_pd_withheld"], 3);
     assert_eq!(counts["counts"]["reply_offer_removed"], 0);
     assert_eq!(member.get("/v1/counts").status, 403);
     let figures = server.client().get("/metrics").text;
-    assert!(figures.contains("reply_pd_detected_card 4"), "{figures}");
+    assert!(figures.contains("reply_pd_detected_card 5"), "{figures}");
     for (wrong, place) in [
         (json!({"direction": "both", "text": "x"}), "/direction"),
         (json!({"direction": "turn", "text": 4_111_111_111_111_111_i64}), "/text"),

@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::domain::{Malformed, Timestamp};
 use crate::engine::{Notation, read_text};
 use crate::http::{Problem, put_rules, rehearse_rules};
-use crate::screening::{Action, Audience, Class, Rules};
+use crate::screening::{Action, Audience, Class, Rules, Tail};
 use crate::storage::reply_rules::{self, RulesVersion};
 use crate::web::display;
 use crate::web::form::Fields;
@@ -181,9 +181,17 @@ async fn tried(app: &App, visit: &Visit, rules: Rules, drafted: &Drafted) -> Res
     } else {
         Direction::Turn
     };
-    let asked = Asked { direction, text: drafted.tried_on.clone(), rules: Some(rules), language: None };
+    let asked = Asked {
+        direction,
+        text: drafted.tried_on.clone(),
+        rules: Some(rules),
+        conversation: None,
+        language: None,
+    };
     let (tenant, id, now): (_, _, Timestamp) = (visit.person.tenant.clone(), visit.person.id, visit.now);
-    let screened = app.read(move |connection| Ok(screen(connection, &tenant, id, &asked, now))).await??;
+    let screened = app
+        .read(move |connection| Ok(screen(connection, &tenant, id, &asked, |_| Tail::new(), now)))
+        .await??;
     Ok(Tried {
         text: (!screened.text.is_empty()).then(|| display::block(&screened.text)),
         withheld: screened.withheld,
