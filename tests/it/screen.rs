@@ -6,7 +6,7 @@ use crate::database::{Db, Store, both};
 use crate::doctor::check_well;
 use crate::documents::ACTING_SCOPES;
 use crate::server::{OPERATOR, Server, TENANT};
-use crate::visitor::Visitor;
+use crate::visitor::{Visitor, hidden};
 use serde_json::{Value, json};
 
 both!(
@@ -274,7 +274,12 @@ fn operators_edit_the_rules_on_a_page_and_try_them_on_a_text(db: Db) {
     let mut operator = Visitor::signed_in(&server, OPERATOR);
     let document = "personal_data: {card: withhold}\nnever_say: [no risk]\n";
     let tried = [("version", "0"), ("document", document), ("text", CARD), ("direction", "turn")];
-    let answer = operator.submit("/reply-rules", "/reply-rules/check", &tried);
+    let page = operator.page("/reply-rules");
+    assert!(page.contains("formaction=\"/reply-rules/check#check\""), "{page}");
+    let mut fields = vec![("csrf", hidden(&page, "csrf"))];
+    fields.extend(tried.map(|(name, value)| (name, value.to_owned())));
+    let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let answer = operator.post("/reply-rules/check", &[("origin", &*server.base())], &fields);
     assert_eq!(answer.status, 200);
     assert!(answer.text.contains("The text would be held back."), "{}", answer.text);
     assert_eq!(server.operator().get("/v1/reply-rules").json["version"], 0, "trying saves nothing");

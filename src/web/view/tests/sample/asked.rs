@@ -1,6 +1,7 @@
 //! The pages of whoever asks who allowed something, and of the receipt explorer.
 
 use super::*;
+use crate::web::display;
 
 pub(in crate::web::view::tests) fn who(said: &str) -> WhoPage {
     let link = |kind, who: &str, says: &str, hours| LinkRow {
@@ -55,12 +56,12 @@ pub(in crate::web::view::tests) fn reply_rules(said: &str) -> ReplyRulesPage {
             class("card", "Payment cards", "redact"),
             class("national_id", "National ids", "withhold"),
         ],
-        never_say: label(said, "guaranteed refund").into(),
-        markers: label(said, "discount").into(),
-        allowed: label(said, "10% discount").into(),
+        never_say: display::inert(label(said, "guaranteed refund")),
+        markers: display::inert(label(said, "discount")),
+        allowed: display::inert(label(said, "10% discount")),
         others: (1, 0),
         editor: Editor::new(label(said, "never_say: [guaranteed refund]"), Some(&malformed)),
-        text: label(said, "my card is 4111 1111 1111 1111").into(),
+        text: display::inert(label(said, "my card is 4111 1111 1111 1111")),
         is_reply: false,
         tried: Some(Tried {
             text: Some(block(label(said, "my card is **** 1111"))),
