@@ -244,7 +244,7 @@ impl Sentence<'_> {
         }
         let is_done =
             |word: &&str| FEITO.iter().any(|stem| word.strip_prefix(stem).is_some_and(|end| end.len() <= 2));
-        if let Some(place) = after.iter().position(|word| is_done(&word)) {
+        if let Some(place) = after.iter().position(is_done) {
             return self.verbo(at + 1 + place, Form::Participle);
         }
         let verb = before.iter().rposition(|word| FIZ.contains(word))?;

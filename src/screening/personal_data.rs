@@ -14,7 +14,7 @@ pub struct PersonalData {
 
 impl PersonalData {
     /// What a class gets.
-    pub fn of(&self, class: Class) -> Action {
+    pub fn of(self, class: Class) -> Action {
         let default = match class {
             Class::Email | Class::Phone => Action::Allow,
             Class::Iban | Class::NationalId | Class::Card => Action::Redact,
@@ -34,12 +34,12 @@ impl PersonalData {
     }
 
     /// What is written, class by class.
-    pub fn named(&self) -> impl Iterator<Item = (Class, Action)> + '_ {
+    pub fn named(self) -> impl Iterator<Item = (Class, Action)> {
         let classes = [Class::Email, Class::Iban, Class::NationalId, Class::Card, Class::Phone];
-        classes.into_iter().filter_map(|class| Some((class, self.written(class)?)))
+        classes.into_iter().filter_map(move |class| Some((class, self.written(class)?)))
     }
 
-    fn written(&self, class: Class) -> Option<Action> {
+    fn written(self, class: Class) -> Option<Action> {
         match class {
             Class::Email => self.email,
             Class::Iban => self.iban,

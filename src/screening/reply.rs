@@ -207,10 +207,9 @@ impl<'a> Screen<'a> {
         let masks = self.found_in(sentence, &sent, true, noted);
         for (action, is_sent) in &masks.actions {
             match (action, is_sent) {
-                (Action::Allow, _) => {}
                 (Action::Redact | Action::Withhold, true) => counts.add(Count::Masked),
                 (Action::Redact, false) => counts.add(Count::Redacted),
-                (Action::Withhold, false) => {}
+                (Action::Allow, _) | (Action::Withhold, false) => {}
             }
         }
         if masks.actions.contains(&(Action::Withhold, false)) {
