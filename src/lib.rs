@@ -23,7 +23,7 @@
 //!                   storage                                 SQLite or PostgreSQL, the same queries
 //!                      │
 //!          evidence ───┴─── engine                          pure: what is decided, what proves it
-//!                   crypto
+//!             crypto ─┴─ screening                         ciphers and digests; personal data in texts
 //!                   domain                                  the words as types
 //! ```
 //!
@@ -115,5 +115,6 @@ pub mod engine;
 pub mod evidence;
 pub mod http;
 pub mod notify;
+pub mod screening;
 pub mod storage;
 pub mod web;

@@ -28,6 +28,11 @@ fn every_text_of_the_corpus_has_one_canonical_form() {
     try_all("canonical", checks::canonical);
 }
 
+#[test]
+fn every_text_of_the_corpus_is_screened_once_and_for_all() {
+    try_all("screening", checks::screening);
+}
+
 fn try_all(target: &str, check: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus").join(target);
     let mut inputs: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();

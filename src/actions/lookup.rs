@@ -76,6 +76,7 @@ pub fn references_of(stored: &StoredReceipt) -> Vec<String> {
         | Kind::LogRestore
         | Kind::ContentErase
         | Kind::RetentionPut
+        | Kind::ReplyRulesPut
         | Kind::KeyRotate
         | Kind::Export
         | Kind::TenantSetup => None,

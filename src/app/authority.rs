@@ -33,7 +33,7 @@ const PAGE: i64 = 256;
 const MOST_ROUNDS: usize = 3;
 
 /// Acts that put something there, or take it away, and calls that something came of.
-const KINDS: [Kind; 26] = [
+const KINDS: [Kind; 27] = [
     Kind::TenantSetup,
     Kind::PrincipalCreate,
     Kind::PrincipalPassword,
@@ -41,6 +41,7 @@ const KINDS: [Kind; 26] = [
     Kind::PolicyPut,
     Kind::CataloguePut,
     Kind::RetentionPut,
+    Kind::ReplyRulesPut,
     Kind::KeyRotate,
     Kind::AgentCreate,
     Kind::AgentRetire,
@@ -184,6 +185,7 @@ impl Ledger {
             | Authority::Policy(_)
             | Authority::Catalogue(_)
             | Authority::Retention(_)
+            | Authority::ReplyRules(_)
             | Authority::Principal(_)
             | Authority::Agent(_)
             | Authority::Credential(_)

@@ -4,6 +4,7 @@ mod authenticate;
 mod authority;
 mod background;
 pub mod backup;
+pub mod conversations;
 pub mod coverage;
 mod digest;
 pub mod doctor;
@@ -95,6 +96,8 @@ pub struct App {
     pub exports: export::Progress,
     /// Whose word on checkpoints is taken.
     pub witnesses: Arc<[VerifierKey]>,
+    /// What was said last in conversations.
+    pub conversations: conversations::Conversations,
     /// Whether pages are reached over TLS, so that cookies may insist on it.
     pub is_https: bool,
     verifiers: RwLock<Verifiers>,
@@ -153,6 +156,7 @@ impl App {
             roots: Arc::default(),
             exports: export::Progress::default(),
             witnesses: settings.witnesses.iter().map(|witness| witness.key.clone()).collect(),
+            conversations: conversations::Conversations::default(),
             is_https: settings.base_url().starts_with("https://"),
             verifiers: RwLock::new(verifiers),
             tokens: TokenCache::new(if settings.bench_verify { 0 } else { CACHED_TOKENS }),

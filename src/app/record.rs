@@ -115,6 +115,7 @@ fn stated_intent(
         | Kind::LogRestore
         | Kind::ContentErase
         | Kind::RetentionPut
+        | Kind::ReplyRulesPut
         | Kind::Export
         | Kind::KeyRotate
         | Kind::TenantSetup => return Ok(Stated::Nothing),

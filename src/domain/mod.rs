@@ -13,6 +13,7 @@ mod links;
 mod malformed;
 mod money;
 mod name;
+pub(crate) mod node;
 mod outcome;
 mod scope;
 mod status;

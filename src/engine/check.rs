@@ -272,8 +272,8 @@ fn check_words(clause: &Clause, labels: Option<&Labels>, pointer: &str, warnings
                     warnings.push(Warning::at(place, message));
                 }
             }
-            Condition::Contains(literals) => {
-                for literal in literals.iter().filter(|literal| literal.looks_like_a_class()) {
+            Condition::Contains(protected) => {
+                for literal in protected.literals.iter().filter(|literal| literal.looks_like_a_class()) {
                     let message = format!(
                         "`{}` is looked for as a text: it names no class of personal data",
                         literal.as_str()

@@ -12,11 +12,12 @@ use super::hours::Hours;
 use super::labels::Labels;
 use super::links::{Link, links_in, may_lead_into};
 use super::pointer::{Pointer, all_at, lookup};
-use super::protected;
+use super::protected::{self, Protected};
 use super::reach::HostDomains;
 use super::reason::{Reason, Share};
 use super::unmet::{Part, Unmet};
 use crate::domain::{Amount, Country, ExternalName, PrincipalId, Timestamp};
+use crate::screening::Class;
 use chrono_tz::Tz;
 use serde_json::{Map, Value};
 use std::{
@@ -69,6 +70,8 @@ pub(super) struct Facts<'a> {
     // Found once, however many clauses ask.
     links: OnceCell<Vec<Link>>,
     texts: OnceCell<Vec<String>>,
+    /// The classes of personal data that they hold, once one is asked for.
+    classes: OnceCell<BTreeSet<Class>>,
     known: OnceCell<Vec<bool>>,
     /// What reading values through has cost so far.
     work: Cell<usize>,
@@ -101,6 +104,7 @@ impl<'a> Facts<'a> {
             zone: standing.zone,
             links: OnceCell::new(),
             texts: OnceCell::new(),
+            classes: OnceCell::new(),
             known: OnceCell::new(),
             work: Cell::new(0),
         }
@@ -145,16 +149,30 @@ impl<'a> Facts<'a> {
             Condition::Labels(label, test) => self.label(label, test, pass).map_err(Reason::Unmet),
             Condition::Hours(hours) => self.hours(hours),
             Condition::Links(domains) => self.links(domains, pass),
-            Condition::Contains(literals) => {
-                let arguments = self.arguments()?;
-                let texts = self.texts.get_or_init(|| protected::texts_in(arguments));
-                let length: usize = texts.iter().map(String::len).sum();
-                if !self.may_work(literals.len().saturating_mul(length / 16 + COMPARISON)) {
-                    return Err(Reason::TooMuchWork);
-                }
-                unless(protected::found(texts, literals), Unmet::ProtectedFound)
+            Condition::Contains(protected) => self.contains(protected),
+        }
+    }
+
+    fn contains(&self, protected: &Protected) -> Result<(), Reason> {
+        let arguments = self.arguments()?;
+        if !protected.classes.is_empty() {
+            if self.classes.get().is_none() && !self.may_work(protected::length_of(arguments)) {
+                return Err(Reason::TooMuchWork);
+            }
+            let held = self.classes.get_or_init(|| protected::classes_in(arguments));
+            if let Some(class) = protected.classes.intersection(held).next() {
+                return Err(Reason::Unmet(Unmet::PersonalDataFound(*class)));
             }
         }
+        if protected.literals.is_empty() {
+            return Ok(());
+        }
+        let texts = self.texts.get_or_init(|| protected::texts_in(arguments));
+        let length: usize = texts.iter().map(String::len).sum();
+        if !self.may_work(protected.literals.len().saturating_mul(length / 16 + COMPARISON)) {
+            return Err(Reason::TooMuchWork);
+        }
+        unless(protected::found(texts, &protected.literals), Unmet::ProtectedFound)
     }
 
     /// Whether more was asked of one decision than it may cost; it is refused then, whatever else was found.

@@ -5,7 +5,7 @@ use super::hours::Hours;
 use super::labels::Labels;
 use super::limit::Limit;
 use super::pointer::Pointer;
-use super::protected::Literal;
+use super::protected::Protected;
 use super::reach::HostDomains;
 use super::request::Confidence;
 use crate::domain::{
@@ -312,7 +312,7 @@ pub enum Condition {
     /// Every link in the names and texts of the arguments leads to a host in these; none at all is fine.
     Links(HostDomains),
     /// No name, text or number in the arguments contains one of these.
-    Contains(BTreeSet<Literal>),
+    Contains(Protected),
 }
 
 /// A test of the amount.

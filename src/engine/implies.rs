@@ -2,7 +2,6 @@
 
 use super::condition::fits;
 use super::document::{AmountTest, Condition, CounterpartyTest, CountryTest, EvidenceTest, ResourceTest};
-use super::protected;
 
 /// Of two documents `a` and `b`, where everyone known under `a` is known under `b`.
 #[derive(Clone, Copy)]
@@ -48,7 +47,7 @@ pub(super) fn implies(premise: &Condition, test: &Condition, known: Known, premi
         }
         (Condition::Hours(inner), Condition::Hours(outer)) => inner.within(outer),
         (Condition::Links(inner), Condition::Links(outer)) => inner.within(outer),
-        (Condition::Contains(inner), Condition::Contains(outer)) => protected::within(inner, outer),
+        (Condition::Contains(inner), Condition::Contains(outer)) => inner.covers(outer),
         (
             Condition::Amount(_)
             | Condition::Counterparty(_)

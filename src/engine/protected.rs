@@ -1,6 +1,7 @@
 //! Values that no call may carry: compared by their letters and digits alone, whatever surrounds them.
 
 use crate::domain::Decimal;
+use crate::screening::{Class, Detection, detect};
 use serde_json::{Map, Value};
 use std::{cmp::Ordering, collections::BTreeSet};
 use unicode_normalization::UnicodeNormalization;
@@ -9,9 +10,46 @@ use unicode_normalization::UnicodeNormalization;
 const FEWEST: usize = 4;
 /// The most bytes of a protected literal.
 const LONGEST_BYTES: usize = 256;
-/// The classes of personal data that a clause may name once texts are screened for them.
-const CLASSES: [&str; 5] = ["card", "email", "iban", "national_id", "phone"];
 
+/// What no argument may contain: values of some classes of personal data, and values that are named.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Protected {
+    /// The classes.
+    pub classes: BTreeSet<Class>,
+    /// The values.
+    pub literals: BTreeSet<Literal>,
+}
+
+impl Protected {
+    /// How many entries it has.
+    pub(super) fn len(&self) -> usize {
+        self.classes.len() + self.literals.len()
+    }
+
+    /// Whether arguments free of this are free of the other.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        let has = |outer: &Literal| self.literals.iter().any(|inner| outer.folded.contains(&inner.folded));
+        other.classes.is_subset(&self.classes) && other.literals.iter().all(has)
+    }
+}
+
+/// One entry of a list of what is protected.
+pub(super) enum Entry {
+    /// A class of personal data.
+    Class(Class),
+    /// A value.
+    Literal(Literal),
+}
+
+impl Entry {
+    /// Reads a text as a clause lists it: the name of a class is the class.
+    pub(super) fn plain(text: &str) -> Result<Self, String> {
+        match text.parse() {
+            Ok(class) => Ok(Self::Class(class)),
+            Err(_) => Literal::quoted(text).map(Self::Literal),
+        }
+    }
+}
 /// One protected value.
 #[derive(Clone, Debug)]
 pub struct Literal {
@@ -38,17 +76,6 @@ impl Literal {
         Ok(Self { text: text.to_owned(), folded })
     }
 
-    /// Reads a value as a clause lists it.
-    pub(super) fn plain(text: &str) -> Result<Self, String> {
-        if CLASSES.contains(&text) {
-            return Err(format!(
-                "the class of personal data `{text}` is not supported yet; the value itself is written \
-                 {{\"literal\": \"{text}\"}}"
-            ));
-        }
-        Self::quoted(text)
-    }
-
     /// Whether it could be meant as the name of a class of personal data.
     pub(super) fn looks_like_a_class(&self) -> bool {
         self.text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
@@ -56,7 +83,7 @@ impl Literal {
 
     /// Whether it has to be written as `{literal: …}`.
     pub(super) fn is_spelt_like_a_class(&self) -> bool {
-        CLASSES.contains(&self.text.as_str())
+        self.text.parse::<Class>().is_ok()
     }
 }
 
@@ -84,31 +111,32 @@ impl Ord for Literal {
 /// value are left out.
 pub(super) fn texts_in(object: &Map<String, Value>) -> Vec<String> {
     let mut texts = Vec::new();
-    for (name, value) in object {
-        collect(name, &mut texts);
-        collect_below(value, &mut texts);
-    }
+    each_text(object, &mut |text| {
+        let folded = fold(text);
+        if folded.len() >= FEWEST {
+            texts.push(folded);
+        }
+    });
     texts
 }
 
-fn collect_below(value: &Value, texts: &mut Vec<String>) {
-    match value {
-        Value::String(text) => collect(text, texts),
-        // With all its digits: a card number is one however a program writes it.
-        Value::Number(number) => {
-            let digits = Decimal::of(value).map_or_else(|| number.to_string(), |decimal| decimal.to_string());
-            collect(&digits, texts);
-        }
-        Value::Array(items) => items.iter().for_each(|item| collect_below(item, texts)),
-        Value::Object(object) => texts.extend(texts_in(object)),
-        Value::Null | Value::Bool(_) => {}
+fn each_text(object: &Map<String, Value>, see: &mut impl FnMut(&str)) {
+    for (name, value) in object {
+        see(name);
+        each_text_below(value, see);
     }
 }
 
-fn collect(text: &str, texts: &mut Vec<String>) {
-    let folded = fold(text);
-    if folded.len() >= FEWEST {
-        texts.push(folded);
+fn each_text_below(value: &Value, see: &mut impl FnMut(&str)) {
+    match value {
+        Value::String(text) => see(text),
+        // With all its digits: a card number is one however a program writes it.
+        Value::Number(number) => {
+            see(&Decimal::of(value).map_or_else(|| number.to_string(), |decimal| decimal.to_string()));
+        }
+        Value::Array(items) => items.iter().for_each(|item| each_text_below(item, see)),
+        Value::Object(object) => each_text(object, see),
+        Value::Null | Value::Bool(_) => {}
     }
 }
 
@@ -117,9 +145,20 @@ pub(super) fn found(texts: &[String], literals: &BTreeSet<Literal>) -> bool {
     literals.iter().any(|literal| texts.iter().any(|text| text.contains(&literal.folded)))
 }
 
-/// Whether a text free of the `inner` values is free of the `outer` ones.
-pub(super) fn within(inner: &BTreeSet<Literal>, outer: &BTreeSet<Literal>) -> bool {
-    outer.iter().all(|outer| inner.iter().any(|inner| outer.folded.contains(&inner.folded)))
+/// The classes of personal data of which the names, texts and numbers in an object hold a value.
+pub(super) fn classes_in(object: &Map<String, Value>) -> BTreeSet<Class> {
+    let mut classes = BTreeSet::new();
+    each_text(object, &mut |text| {
+        classes.extend(detect(text, &Detection::default()).into_iter().map(|finding| finding.class));
+    });
+    classes
+}
+
+/// How many bytes the names, texts and numbers in an object have.
+pub(super) fn length_of(object: &Map<String, Value>) -> usize {
+    let mut length = 0_usize;
+    each_text(object, &mut |text| length = length.saturating_add(text.len()));
+    length
 }
 
 /// Letters and digits in compatibility form, without case: `ß` and `SS`, `ﬁ` and `FI` are the same.
@@ -141,7 +180,7 @@ mod tests {
     use serde_json::json;
 
     fn is_found(literal: &str, arguments: &Value) -> bool {
-        let literals = BTreeSet::from([Literal::plain(literal).unwrap()]);
+        let literals = BTreeSet::from([Literal::quoted(literal).unwrap()]);
         found(&texts_in(arguments.as_object().unwrap()), &literals)
     }
 
@@ -170,20 +209,26 @@ mod tests {
 
     #[test]
     fn a_value_too_short_to_mean_anything_is_refused() {
-        assert_eq!(Literal::plain("a-1-b").unwrap_err(), "`a-1-b` has fewer than 4 letters and digits");
-        assert!(Literal::plain("a1b2").is_ok());
-        assert!(Literal::plain(&"x".repeat(257)).unwrap_err().contains("257 bytes, 256 are allowed"));
+        assert_eq!(Literal::quoted("a-1-b").unwrap_err(), "`a-1-b` has fewer than 4 letters and digits");
+        assert!(Literal::quoted("a1b2").is_ok());
+        assert!(Literal::quoted(&"x".repeat(257)).unwrap_err().contains("257 bytes, 256 are allowed"));
     }
 
     #[test]
     fn a_class_is_not_taken_for_a_value() {
-        assert!(
-            Literal::plain("iban")
-                .unwrap_err()
-                .starts_with("the class of personal data `iban` is not supported yet")
-        );
-        assert!(Literal::quoted("iban").is_ok());
-        assert!(Literal::plain("passport_number").unwrap().looks_like_a_class());
-        assert!(!Literal::plain("Project Falcon").unwrap().looks_like_a_class());
+        assert!(matches!(Entry::plain("iban"), Ok(Entry::Class(Class::Iban))));
+        assert!(matches!(Entry::plain("IBAN"), Ok(Entry::Literal(_))));
+        assert!(Literal::quoted("iban").unwrap().is_spelt_like_a_class());
+        assert!(Literal::quoted("passport_number").unwrap().looks_like_a_class());
+        assert!(!Literal::quoted("Project Falcon").unwrap().looks_like_a_class());
+    }
+
+    #[test]
+    fn classes_are_found_in_names_texts_and_numbers() {
+        let classes = |arguments: Value| classes_in(arguments.as_object().unwrap());
+        assert_eq!(classes(json!({"deep": [{"note": "card 4111 1111 1111 1111"}]})), [Class::Card].into());
+        assert_eq!(classes(json!({"pan": 4_111_111_111_111_111_u64})), [Class::Card].into());
+        assert_eq!(classes(json!({"jane@example.com": 1})), [Class::Email].into());
+        assert_eq!(classes(json!({"card": "4111 1111 1111 1112"})), [].into());
     }
 }

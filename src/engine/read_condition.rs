@@ -7,7 +7,7 @@ use super::document::{
 use super::hours::{Day, DaysOfWeek, Hours, Minute};
 use super::node::{Faults, Members, Node, Vocabulary, found, shown};
 use super::pointer::Pointer;
-use super::protected::Literal;
+use super::protected::{Entry, Literal, Protected};
 use super::reach::HostDomains;
 use super::read::MOST_ENTRIES;
 use super::request::{Confidence, MOST_CITES};
@@ -73,8 +73,8 @@ pub(super) fn conditions(node: &Node<'_>, allows: bool, faults: &mut Faults) -> 
         read.extend(domains(&tests, faults).map(Condition::Links));
     }
     if let Some(tests) = members.get("contains").and_then(|node| tests(&node, &CONTAINS, faults)) {
-        let literals = tests.get("not_in").and_then(|node| literals(&node, faults));
-        read.extend(literals.map(Condition::Contains));
+        let protected = tests.get("not_in").and_then(|node| protected(&node, faults));
+        read.extend(protected.map(Condition::Contains));
     }
     Some(read)
 }
@@ -350,30 +350,32 @@ fn zone(node: &Node<'_>, faults: &mut Faults) -> Option<Tz> {
     zone
 }
 
-fn literals(node: &Node<'_>, faults: &mut Faults) -> Option<BTreeSet<Literal>> {
-    let mut read = BTreeSet::new();
+fn protected(node: &Node<'_>, faults: &mut Faults) -> Option<Protected> {
+    let mut read = Protected::default();
     for entry in node.list(1..=MOST_ENTRIES, faults)? {
-        let literal = if entry.value().is_object() {
+        let found = if entry.value().is_object() {
             let members = entry.object(&LITERAL, faults)?;
             members
                 .required("literal", faults)
-                .and_then(|node| Some((Literal::quoted(node.text(faults)?), node)))
+                .and_then(|node| Some((Literal::quoted(node.text(faults)?).map(Entry::Literal), node)))
         } else if entry.value().is_string() {
-            entry.text(faults).map(|text| (Literal::plain(text), entry.clone()))
+            entry.text(faults).map(|text| (Entry::plain(text), entry.clone()))
         } else {
             let found = shown(entry.value());
             entry.fault(faults, format!("`{found}` found, a text or {{\"literal\": …}} expected"));
             None
         };
-        match literal {
-            Some((Ok(literal), _)) if read.contains(&literal) => {
-                entry.fault(faults, "this value stands twice");
+        let is_new = match found {
+            Some((Ok(Entry::Class(class)), _)) => read.classes.insert(class),
+            Some((Ok(Entry::Literal(literal)), _)) => read.literals.insert(literal),
+            Some((Err(detail), node)) => {
+                node.fault(faults, detail);
+                true
             }
-            Some((Ok(literal), _)) => {
-                read.insert(literal);
-            }
-            Some((Err(detail), node)) => node.fault(faults, detail),
-            None => {}
+            None => true,
+        };
+        if !is_new {
+            entry.fault(faults, "this value stands twice");
         }
     }
     Some(read)

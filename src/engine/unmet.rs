@@ -6,6 +6,7 @@ use super::document::Owner;
 use super::pointer::Pointer;
 use super::reason::Share;
 use crate::domain::{Amount, Decimal};
+use crate::screening::Class;
 use std::fmt;
 
 /// What a value belongs to.
@@ -170,6 +171,8 @@ pub enum Unmet {
     LinkMissing,
     /// The arguments contain a protected value.
     ProtectedFound,
+    /// The arguments contain a value of a protected class of personal data.
+    PersonalDataFound(Class),
 }
 
 impl Unmet {
@@ -206,6 +209,7 @@ impl Unmet {
             Self::LinkOutside => "link-outside",
             Self::LinkMissing => "link-missing",
             Self::ProtectedFound => "protected-found",
+            Self::PersonalDataFound(_) => "personal-data-found",
         }
     }
 }
@@ -238,7 +242,8 @@ impl Unmet {
             | Self::CitesOwner { .. }
             | Self::LinkOutside
             | Self::LinkMissing
-            | Self::ProtectedFound => None,
+            | Self::ProtectedFound
+            | Self::PersonalDataFound(_) => None,
         }
     }
 }
@@ -306,6 +311,9 @@ impl fmt::Display for Unmet {
             Self::LinkOutside => f.write_str("a link leads outside the domains allowed"),
             Self::LinkMissing => f.write_str("no link leads into the domains named"),
             Self::ProtectedFound => f.write_str("the arguments contain a protected value"),
+            Self::PersonalDataFound(class) => {
+                write!(f, "the arguments contain personal data of the class `{class}`")
+            }
         }
     }
 }

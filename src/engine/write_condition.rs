@@ -83,7 +83,10 @@ fn test(condition: &Condition) -> (Vec<&str>, Value) {
         }
         Condition::Hours(written) => (vec!["hours"], hours(written)),
         Condition::Links(set) => (vec!["links", "domain"], domains(set)),
-        Condition::Contains(literals) => (vec!["contains", "not_in"], literals.iter().map(literal).collect()),
+        Condition::Contains(protected) => {
+            let classes = protected.classes.iter().map(|class| json!(class.as_str()));
+            (vec!["contains", "not_in"], classes.chain(protected.literals.iter().map(literal)).collect())
+        }
     }
 }
 

@@ -1,16 +1,19 @@
 //! How the wire shows a decision: where it stands, whose yes it has and takes, and the call behind it.
 
 use super::Problem;
+use crate::actions::{reply_rules, screen};
 use crate::app::App;
 use crate::committer::clock;
 use crate::domain::TenantSlug;
 use crate::engine::Approvals;
 use crate::engine::step;
+use crate::screening::Rules;
 use crate::storage::approval::{self, Noted};
 use crate::storage::decision::Decision;
 use crate::storage::receipt::{self, StoredReceipt};
 use crate::storage::{AnyConnection, StoreError};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// A decision with what is shown beside it.
 pub(super) struct Shown {
@@ -19,6 +22,8 @@ pub(super) struct Shown {
     stored: Option<StoredReceipt>,
     /// Every yes it has, if it takes more than its principal's.
     given: Vec<Noted>,
+    /// What the attachment is screened under.
+    rules: Arc<Rules>,
 }
 
 /// One decision as the wire shows it.
@@ -29,7 +34,7 @@ pub(super) async fn shown(app: &App, tenant: &TenantSlug, decision: Decision) ->
 }
 
 impl Shown {
-    /// Reads what is shown beside decisions: two queries, however many they are.
+    /// Reads what is shown beside decisions: three queries, however many they are.
     pub(super) fn all(
         connection: &mut AnyConnection,
         tenant: &TenantSlug,
@@ -38,7 +43,9 @@ impl Shown {
         let receipts = receipt::find_many(connection, tenant, decisions.iter().map(|one| one.log_index))?;
         let shared = decisions.iter().filter(|one| one.takes_others()).map(|one| one.id);
         let mut given = approval::of_decisions(connection, tenant, shared)?;
+        let rules = Arc::new(reply_rules::live(connection, tenant)?.0);
         let shown = decisions.into_iter().map(|decision| Self {
+            rules: rules.clone(),
             stored: receipts.get(&decision.log_index).cloned(),
             given: given.remove(&decision.id).unwrap_or_default(),
             decision,
@@ -80,7 +87,11 @@ impl Shown {
             let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
             let input = read(&stored.input);
             let content = stored.content.as_deref().map(read).unwrap_or_default();
-            members.insert("asked".into(), opened(&input, &content));
+            let mut asked = opened(&input, &content);
+            if let Some(Value::Object(attachment)) = asked.pointer_mut("/request/attachment") {
+                *attachment = screen::shown_attachment(attachment, &self.rules);
+            }
+            members.insert("asked".into(), asked);
         }
         let why = &found.why;
         if !why.sentences.is_empty() {

@@ -19,8 +19,10 @@ mod openapi;
 mod people;
 mod preview;
 mod problem;
+mod reply_rules;
 mod request;
 mod routes;
+mod screen;
 mod server;
 mod terms;
 mod who;
@@ -39,6 +41,7 @@ pub(crate) use exports::{
 };
 pub(crate) use people::start_session;
 pub(crate) use preview::rehearse;
+pub(crate) use reply_rules::{put_rules, rehearse as rehearse_rules};
 pub(crate) use request::{Query, attribute, has_leaf, note, path_id};
 pub(crate) use routes::nothing_here;
 pub(crate) use terms::put_document;

@@ -158,7 +158,7 @@ fn schemas() -> Value {
     let seconds = || json!({"type": "integer", "minimum": 1});
     let amount =
         object(&["value", "currency"], &json!({"value": {"type": ["string", "number"]}, "currency": text()}));
-    json!({
+    let mut schemas = json!({
         "Problem": {
             "type": "object",
             "required": ["type", "title", "status", "detail"],
@@ -241,6 +241,37 @@ fn schemas() -> Value {
         },
         "Erase": object(&["reason"], &json!({"reason": text()})),
         "Resolve": object(&["status"], &json!({"status": {"type": "string", "enum": ["done", "failed"]}, "reference": text()})),
+    });
+    if let (Some(schemas), Value::Object(more)) = (schemas.as_object_mut(), screening_bodies()) {
+        schemas.extend(more);
+    }
+    schemas
+}
+
+/// Bodies that have to do with screening.
+fn screening_bodies() -> Value {
+    let text = || json!({"type": "string"});
+    let seconds = || json!({"type": "integer", "minimum": 0});
+    let record = object(
+        &["fields"],
+        &json!({
+            "effect": text(), "fields": {"type": "object"}, "at": text(), "fresh_for": seconds(), "schema": {"type": "object"},
+        }),
+    );
+    json!({
+        "ReplyRules": {"type": "object", "description": "As schema/reply-rules.schema.json says; JSON or YAML."},
+        "ReplyRulesPreview": object(&["rules"], &json!({"rules": {"type": "object"}, "since": text()})),
+        "Screen": object(&["direction", "text"], &json!({
+            "direction": {"type": "string", "enum": ["turn", "reply"]},
+            "text": {"type": "string", "description": "At most 1 MiB. Nothing of it is kept."},
+            "rules": {"type": "object", "description": "Reply rules to screen it under; without them, the tenant's live ones."},
+            "conversation": text(),
+            "language": {"type": "string", "enum": ["en", "pt-BR"]},
+            "effects": {"type": "array", "items": text(), "maxItems": 200, "description": "The writes of this turn; without them, nothing is said of what the reply claims."},
+            "cites": {"type": "array", "items": text(), "maxItems": 200, "description": "The tags of the passages that the reply cites."},
+            "audience": {"type": "string", "enum": ["customer", "staff"]},
+            "records": {"type": "array", "maxItems": 200, "items": record},
+        })),
     })
 }
 

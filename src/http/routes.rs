@@ -2,7 +2,7 @@
 
 use super::{
     Problem, agents, calls, coverage, decisions, enforcement_points, erasure, explain, exports, gate, health,
-    log, oauth, openapi, people, preview, terms, who,
+    log, oauth, openapi, people, preview, reply_rules, screen, terms, who,
 };
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -109,6 +109,13 @@ routes! {
     post "/v1/receipts/{receipt}/erase" Operator 200 erasure::erase, "Erase the content of the request that a receipt is of; receipts, chains and proofs stay", body "Erase";
     get "/v1/retention" Person 200 erasure::get_retention, "What is erased by itself, of which intents and at which age";
     put "/v1/retention" Operator 200 erasure::put_retention, "Say what is erased by itself, of which intents and at which age", body "Retention";
+    get "/v1/reply-rules" Person 200 reply_rules::get, "The live reply rules";
+    put "/v1/reply-rules" Operator 200 reply_rules::put, "Put a version of the reply rules live", body "ReplyRules";
+    get "/v1/reply-rules/versions" Person 200 reply_rules::versions, "Versions of the reply rules, newest first", query ["limit", "cursor"];
+    get "/v1/reply-rules/versions/{version}" Person 200 reply_rules::version, "One version of the reply rules";
+    post "/v1/reply-rules/preview" Operator 200 reply_rules::preview, "What a draft of the reply rules would have made of the texts that are kept", body "ReplyRulesPreview";
+    post "/v1/screen" Either 200 screen::screen, "Screen a turn before anyone reads it, or a reply before anyone is shown it", body "Screen";
+    get "/v1/counts" Person 200 screen::counts, "What screening counted, for the roles operator and compliance";
     post "/v1/coverage" Person 200 coverage::compare, "A provider's own list of effects (CSV or JSON lines) held against the ledger", body "ProviderList", query ["intent", "from", "until", "reference", "amount", "currency", "time", "key"];
     post "/v1/who" Either 200 who::ask, "Who allowed this: a receipt, hash, reference or request, in one sentence", body "WhoAsked";
     get "/v1/who/{receipt}/file" Either 200 who::file, "The receipts behind one, as lines for `procura verify`";

@@ -2,7 +2,7 @@
 
 use super::schema::{
     agents, catalogue, credentials, decision_approvals, decisions, enforcement_points, keys,
-    known_counterparties, mandates, policies, principals, retention,
+    known_counterparties, mandates, policies, principals, reply_rules, retention,
 };
 use super::{AnyConnection, StoreError};
 use crate::domain::{DecisionStatus, TenantSlug};
@@ -20,6 +20,8 @@ pub enum Authority {
     Catalogue(i64),
     /// A version of the rules of retention.
     Retention(i64),
+    /// A version of the reply rules.
+    ReplyRules(i64),
     /// A person.
     Principal(String),
     /// An agent.
@@ -47,6 +49,7 @@ impl fmt::Display for Authority {
             Self::Policy(version) => write!(f, "version {version} of the policy"),
             Self::Catalogue(version) => write!(f, "version {version} of the catalogue"),
             Self::Retention(version) => write!(f, "version {version} of the rules of retention"),
+            Self::ReplyRules(version) => write!(f, "version {version} of the reply rules"),
             Self::Principal(id) => write!(f, "person {id}"),
             Self::Agent(id) => write!(f, "agent {id}"),
             Self::Credential(id) => write!(f, "credential {id}"),
@@ -94,6 +97,7 @@ pub fn all(connection: &mut AnyConnection, tenant: &TenantSlug) -> Result<Vec<Au
     keys!(credentials, id, Credential);
     keys!(enforcement_points, id, EnforcementPoint);
     keys!(retention, version, Retention);
+    keys!(reply_rules, version, ReplyRules);
     keys!(keys, id, Key);
     ended!(agents, retired_at);
     ended!(credentials, revoked_at);

@@ -40,6 +40,8 @@ pub mod principal;
 pub mod queue;
 mod read;
 pub mod receipt;
+pub mod reply_counts;
+pub mod reply_rules;
 pub mod retention;
 pub mod round;
 mod schema;

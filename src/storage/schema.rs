@@ -398,6 +398,24 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    reply_rules (tenant, version) {
+        tenant -> Text,
+        version -> BigInt,
+        document -> Text,
+        live_since -> BigInt,
+        author -> Text,
+    }
+}
+
+diesel::table! {
+    reply_counts (tenant, name) {
+        tenant -> Text,
+        name -> Text,
+        times -> BigInt,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(
     tenants,
     heads,
@@ -424,5 +442,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     cosignatures,
     rounds,
     exports,
-    retention
+    retention,
+    reply_rules,
+    reply_counts
 );

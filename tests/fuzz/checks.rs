@@ -7,6 +7,7 @@ use procura::engine::{
     compare_policies, decide, looks, read_attested_request, read_text,
 };
 use procura::evidence::canonical;
+use procura::screening::{Detection, NationalId, detect, masked};
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeSet, sync::LazyLock};
 
@@ -50,6 +51,27 @@ pub fn canonical(bytes: &[u8]) {
     assert_eq!(Some(&ours), theirs.ok().as_ref(), "`{}`", String::from_utf8_lossy(&ours));
     // Characters that needed no escape take less room than they were given, so the form is never refused for its size.
     assert_eq!(ours, canonical::to_vec(&reread(&value)));
+}
+
+/// A text that is screened: its values lie in it apart from each other, and masked it holds none.
+pub fn screening(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let detection = Detection::of(NationalId::all().map(NationalId::as_str)).unwrap_or_default();
+    for detection in [Detection::default(), detection] {
+        let found = detect(&text, &detection);
+        let mut rest = 0;
+        for finding in &found {
+            assert!(
+                rest <= finding.span.start && text.get(finding.span.clone()).is_some(),
+                "{finding:?} in {text:?}"
+            );
+            rest = finding.span.end;
+        }
+        if detection == Detection::default() {
+            let shown = masked(&text, &found);
+            assert!(detect(&shown, &detection).is_empty(), "{text:?} became {shown:?}");
+        }
+    }
 }
 
 fn mandate(value: &Value) {

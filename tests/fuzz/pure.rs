@@ -4,6 +4,8 @@
 pub mod domain;
 #[path = "../../src/engine/mod.rs"]
 pub mod engine;
+#[path = "../../src/screening/mod.rs"]
+pub mod screening;
 /// Of the evidence, what stands on no layer but the language's own types.
 #[path = "../../src/evidence"]
 pub mod evidence {

@@ -57,41 +57,48 @@ const WALKED: [(&str, &str, Expected); 28] = [
 ];
 
 /// Routes that take no id of anything that belongs to a tenant, and why.
-const EXEMPT: [(&str, &str); 34] = [
-    ("GET", "/v1/retention"),           // the caller's tenant's
-    ("PUT", "/v1/retention"),           // the caller's tenant's
-    ("POST", "/v1/coverage"),           // the caller's tenant's ledger
-    ("POST", "/v1/session"),            // names the tenant and proves a password of it
-    ("DELETE", "/v1/session"),          // the caller's own
-    ("PUT", "/v1/session/password"),    // the caller's own
-    ("POST", "/v1/principals"),         // makes a person of the caller's tenant
-    ("GET", "/v1/mandate"),             // the caller's own
-    ("PUT", "/v1/mandate"),             // the caller's own
-    ("GET", "/v1/mandate/versions/{}"), // a number, of the caller's own
-    ("POST", "/v1/mandate/preview"),    // the caller's own calls
-    ("POST", "/v1/policy/preview"),     // the caller's tenant's calls
-    ("GET", "/v1/policy"),              // the caller's tenant's
-    ("PUT", "/v1/policy"),              // the caller's tenant's
-    ("GET", "/v1/policy/versions"),     // the caller's tenant's
-    ("GET", "/v1/policy/versions/{}"),  // a number, of the caller's tenant's
-    ("PUT", "/v1/catalogue/{}"),        // writes the caller's tenant's, whatever others have under that name
-    ("GET", "/v1/calls/export"),        // the caller's tenant's
-    ("POST", "/v1/agents"),             // makes one of the caller's
+const EXEMPT: [(&str, &str); 41] = [
+    ("GET", "/v1/reply-rules"),             // the caller's tenant's
+    ("PUT", "/v1/reply-rules"),             // the caller's tenant's
+    ("GET", "/v1/reply-rules/versions"),    // the caller's tenant's
+    ("GET", "/v1/reply-rules/versions/{}"), // a number, of the caller's tenant's
+    ("POST", "/v1/reply-rules/preview"),    // the caller's tenant's texts
+    ("POST", "/v1/screen"),                 // effects of another's are tried in screen.rs
+    ("GET", "/v1/counts"),                  // the caller's tenant's
+    ("GET", "/v1/retention"),               // the caller's tenant's
+    ("PUT", "/v1/retention"),               // the caller's tenant's
+    ("POST", "/v1/coverage"),               // the caller's tenant's ledger
+    ("POST", "/v1/session"),                // names the tenant and proves a password of it
+    ("DELETE", "/v1/session"),              // the caller's own
+    ("PUT", "/v1/session/password"),        // the caller's own
+    ("POST", "/v1/principals"),             // makes a person of the caller's tenant
+    ("GET", "/v1/mandate"),                 // the caller's own
+    ("PUT", "/v1/mandate"),                 // the caller's own
+    ("GET", "/v1/mandate/versions/{}"),     // a number, of the caller's own
+    ("POST", "/v1/mandate/preview"),        // the caller's own calls
+    ("POST", "/v1/policy/preview"),         // the caller's tenant's calls
+    ("GET", "/v1/policy"),                  // the caller's tenant's
+    ("PUT", "/v1/policy"),                  // the caller's tenant's
+    ("GET", "/v1/policy/versions"),         // the caller's tenant's
+    ("GET", "/v1/policy/versions/{}"),      // a number, of the caller's tenant's
+    ("PUT", "/v1/catalogue/{}"), // writes the caller's tenant's, whatever others have under that name
+    ("GET", "/v1/calls/export"), // the caller's tenant's
+    ("POST", "/v1/agents"),      // makes one of the caller's
     ("POST", "/v1/enforcement-points"), // makes one of the caller's tenant
     ("POST", "/v1/credentials/derive"), // from the one presented
-    ("POST", "/oauth/token"),           // proves the credential's own secret
-    ("GET", "/log/{}/checkpoint"),      // public
-    ("GET", "/log/{}/witnessed"),       // public
+    ("POST", "/oauth/token"),    // proves the credential's own secret
+    ("GET", "/log/{}/checkpoint"), // public
+    ("GET", "/log/{}/witnessed"), // public
     ("POST", "/log/{}/cosignature"), // taken from anyone, where the log's own signature and a witness's hold
-    ("GET", "/log/{}/tile/{}"),      // public: hashes
-    ("GET", "/log/{}/consistency"),  // public: hashes
-    ("GET", "/log/{}/proof"),        // public: hashes
-    ("GET", "/healthz"),             // nobody's
-    ("GET", "/readyz"),              // nobody's
-    ("GET", "/metrics"),             // sums over all tenants
-    ("GET", "/openapi.json"),        // nobody's
+    ("GET", "/log/{}/tile/{}"),  // public: hashes
+    ("GET", "/log/{}/consistency"), // public: hashes
+    ("GET", "/log/{}/proof"),    // public: hashes
+    ("GET", "/healthz"),         // nobody's
+    ("GET", "/readyz"),          // nobody's
+    ("GET", "/metrics"),         // sums over all tenants
+    ("GET", "/openapi.json"),    // nobody's
     ("GET", "/.well-known/jwks.json"), // public keys
-    ("GET", "/problems/{}"),         // nobody's
+    ("GET", "/problems/{}"),     // nobody's
 ];
 
 /// What a path of the document may be asked.

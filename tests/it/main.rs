@@ -130,6 +130,7 @@ mod scenarios;
 mod schema;
 #[cfg(test)]
 mod scope;
+mod screen;
 #[cfg(test)]
 mod server;
 #[cfg(test)]

@@ -198,6 +198,7 @@ impl Family {
             | Kind::Export
             | Kind::ContentErase
             | Kind::RetentionPut
+            | Kind::ReplyRulesPut
             | Kind::KeyRotate
             | Kind::TenantSetup => Ok(false),
         }

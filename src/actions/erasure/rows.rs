@@ -123,6 +123,7 @@ pub(super) fn forget(books: &mut Books<'_>, stored: &StoredReceipt) -> Result<()
         | Kind::Export
         | Kind::ContentErase
         | Kind::RetentionPut
+        | Kind::ReplyRulesPut
         | Kind::KeyRotate
         | Kind::TenantSetup => Ok(()),
     }

@@ -61,6 +61,7 @@ impl<'a> Act<'a> {
             Kind::PolicyPut => self.policy(),
             Kind::CataloguePut => self.catalogue(),
             Kind::RetentionPut => self.retention(),
+            Kind::ReplyRulesPut => self.reply_rules(),
             Kind::KeyRotate => self.key_rotate(),
             Kind::AgentCreate => self.agent(false),
             Kind::AgentRetire => self.agent(true),
@@ -252,6 +253,20 @@ impl<'a> Act<'a> {
         self.same("retention.document", &what, "/input/retention", &document(&row.document));
         self.says("retention.author", &what, &json!(row.author), &json!(self.body.principal));
         self.at("retention.live_since", &what, Some(row.live_since));
+        Ok(())
+    }
+
+    fn reply_rules(&mut self) -> Result<(), StoreError> {
+        let Some(version) = self.line.pointer("/output/version").and_then(Value::as_u64) else {
+            return Ok(());
+        };
+        let named = Authority::ReplyRules(stored(version));
+        let row = storage::reply_rules::find(self.connection, &self.tenant.slug, version);
+        let Some(row) = found(self.ledger, named.clone(), row)? else { return Ok(()) };
+        let what = named.to_string();
+        self.same("reply_rules.document", &what, "/input/rules", &document(&row.document));
+        self.says("reply_rules.author", &what, &json!(row.author), &json!(self.body.principal));
+        self.at("reply_rules.live_since", &what, Some(row.live_since));
         Ok(())
     }
 

@@ -120,6 +120,7 @@ impl Course {
             | Kind::LogRestore
             | Kind::ContentErase
             | Kind::RetentionPut
+            | Kind::ReplyRulesPut
             | Kind::Export
             | Kind::KeyRotate
             | Kind::TenantSetup => {}

@@ -91,6 +91,7 @@ pub(super) fn says(stored: &StoredReceipt, names: &mut Names<'_>) -> Result<Stri
         Kind::LogRestore => "was restored from a backup".into(),
         Kind::ContentErase => format!("had content erased: {}", said(&input, "reason")),
         Kind::RetentionPut => format!("put version {} of the rules of retention live", number("version")),
+        Kind::ReplyRulesPut => format!("put version {} of the reply rules live", number("version")),
         Kind::KeyRotate => {
             format!("put another {} key in the place of {}", said(&input, "purpose"), said(&input, "retired"))
         }

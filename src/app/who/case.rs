@@ -201,6 +201,7 @@ impl Gathering<'_> {
             | Kind::LogRestore
             | Kind::ContentErase
             | Kind::RetentionPut
+            | Kind::ReplyRulesPut
             | Kind::KeyRotate
             | Kind::Export
             | Kind::TenantSetup => None,

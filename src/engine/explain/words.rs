@@ -4,6 +4,7 @@ use super::super::book::Counted;
 use super::super::document::Applies;
 use super::super::limit::{Bound, Limit};
 use crate::domain::{Amount, Country};
+use crate::screening::Class;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -45,7 +46,27 @@ fn object(members: &Map<String, Value>, plain: bool, words: &mut Vec<String>) {
         match (name.as_str(), value) {
             ("equals" | "literal", Value::String(_)) => words.push("a given text".into()),
             ("domain" | "days", Value::Array(entries)) => words.push(list(entries, true)),
+            ("contains", Value::Object(tests)) => contains(tests, words),
             _ => say(value, plain, words),
+        }
+    }
+}
+
+/// The classes of personal data by name, the protected values by their number.
+fn contains(tests: &Map<String, Value>, words: &mut Vec<String>) {
+    for (name, entries) in tests {
+        words.push(name.replace('_', " "));
+        let entries = entries.as_array().map(Vec::as_slice).unwrap_or_default();
+        let is_class = |entry: &&Value| entry.as_str().is_some_and(|name| name.parse::<Class>().is_ok());
+        let classes: Vec<Value> = entries.iter().filter(is_class).cloned().collect();
+        let others = entries.len() - classes.len();
+        if !classes.is_empty() {
+            words.push(list(&classes, true));
+        }
+        match (classes.is_empty(), others) {
+            (false, 0) => {}
+            (false, others) => words.push(format!("and a list of {others}")),
+            (true, others) => words.push(format!("a list of {others}")),
         }
     }
 }

@@ -38,7 +38,7 @@ impl Dice {
 
 const DOMAINS: [&str; 3] = ["a.example", "x.a.example", "b.test"];
 /// Texts and where their links lead, as a reader of them would say; `-` is nowhere.
-pub(super) const TEXTS: [(&str, &[&str]); 9] = [
+pub(super) const TEXTS: [(&str, &[&str]); 10] = [
     ("hello", &[]),
     ("", &[]),
     ("see https://a.example/page.html.", &["a.example"]),
@@ -48,6 +48,7 @@ pub(super) const TEXTS: [(&str, &[&str]); 9] = [
     ("javascript:go()", &["-"]),
     ("it is top-SECRET 1!", &[]),
     ("the se cret1", &[]),
+    ("card 4111 1111 1111 1111", &[]),
 ];
 /// Names of counterparties that lead to hosts, and to which.
 pub(super) const REACHED: [(&str, &str); 4] = [
@@ -127,7 +128,9 @@ pub(super) fn condition(dice: &mut Dice) -> (&'static str, &'static str, Value) 
         }
         9 | 10 => ("hours", "", hours(dice)),
         11 | 12 => ("links", "domain", json!(dice.some(&DOMAINS))),
-        _ => ("contains", "not_in", json!(dice.some(&["Secret-1", "hell o", "top secret 1"]))),
+        _ => {
+            ("contains", "not_in", json!(dice.some(&["Secret-1", "hell o", "top secret 1", "card", "email"])))
+        }
     }
 }
 

@@ -259,6 +259,22 @@ fn one_bound_on_what_a_call_carries_follows_from_another_or_does_not() {
             true,
         ),
         (json!({"contains": {"not_in": ["a fact"]}}), json!({"contains": {"not_in": ["fact"]}}), false),
+        (
+            json!({"contains": {"not_in": ["card", "iban", "fact"]}}),
+            json!({"contains": {"not_in": ["card"]}}),
+            true,
+        ),
+        (json!({"contains": {"not_in": ["card"]}}), json!({"contains": {"not_in": ["card", "iban"]}}), false),
+        (
+            json!({"contains": {"not_in": ["card"]}}),
+            json!({"contains": {"not_in": [{"literal": "card"}]}}),
+            false,
+        ),
+        (
+            json!({"contains": {"not_in": [{"literal": "card"}]}}),
+            json!({"contains": {"not_in": ["card"]}}),
+            false,
+        ),
     ]);
 }
 

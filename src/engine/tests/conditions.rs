@@ -427,6 +427,23 @@ fn protected_values_stay_inside() {
 }
 
 #[test]
+fn classes_of_personal_data_stay_inside() {
+    let when = || json!({"contains": {"not_in": ["card", "iban", {"literal": "card"}]}});
+    let text = |value: Value| json!({"arguments": {"body": {"text": [value]}}});
+    let card = "the arguments contain personal data of the class `card`";
+    let iban = "the arguments contain personal data of the class `iban`";
+    check(vec![
+        (when(), text(json!("it is 4111 1111 1111 1112")), Value::Null, true, ""),
+        (when(), text(json!("it is 4111-1111-1111-1111")), Value::Null, false, card),
+        (when(), text(json!(4_111_111_111_111_111_u64)), Value::Null, false, card),
+        (when(), text(json!("GB29 NWBK 6016 1331 9268 19")), Value::Null, false, iban),
+        (when(), text(json!("jane@example.com")), Value::Null, true, ""),
+        (when(), text(json!("by CARD")), Value::Null, false, "the arguments contain a protected value"),
+        (when(), json!({}), Value::Null, false, "no arguments are given"),
+    ]);
+}
+
+#[test]
 fn a_refusal_of_a_member_acts_through_lists_and_where_the_way_ends_early() {
     let refuses = |arguments: Value| {
         let case = Case::new(terms(json!([

@@ -348,7 +348,8 @@ fn the_schemas_alone_refuse_wrong_shapes() {
         when(json!({"labels": {"audience": {"equals": "customer"}}})),
         when(json!({"links": {"domain": ["*.example.com"]}})),
         when(json!({"counterparty": {"domain": ["anna@example.com"]}})),
-        when(json!({"contains": {"not_in": ["iban"]}})),
+        when(json!({"contains": {"not_in": [{"literal": "abc"}]}})),
+        when(json!({"contains": {"not_in": [{"class": "iban"}]}})),
         when(json!({"contains": {"not_in": ["abc"]}})),
         when(json!({"untrusted": "no"})),
     ] {

@@ -307,9 +307,14 @@ impl World<'_> {
                     text.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect::<String>()
                 };
                 let protected = tests["not_in"].as_array().unwrap();
-                let is_free = |text: &String| {
-                    !protected.iter().any(|value| plain(text).contains(&plain(value.as_str().unwrap())))
+                // What the texts that calls carry hold of two classes.
+                let holds = |text: &str, value: &str| match value {
+                    "card" => text.contains("4111 1111 1111 1111"),
+                    "email" => ["bob@b.test", "me@a.example"].iter().any(|address| text.contains(address)),
+                    value => plain(text).contains(&plain(value)),
                 };
+                let is_free =
+                    |text: &String| !protected.iter().any(|value| holds(text, value.as_str().unwrap()));
                 arguments.is_some() && found.iter().all(is_free)
             }
             other => panic!("{other}"),

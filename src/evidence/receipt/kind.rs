@@ -81,6 +81,8 @@ kinds! {
     ContentErase "content.erase";
     /// What is erased at which age was set.
     RetentionPut "retention.put";
+    /// Rules for what replies say were put live.
+    ReplyRulesPut "reply_rules.put";
     /// A key of the tenant was put in the place of another.
     KeyRotate "key.rotate";
     /// The tenant was set up.

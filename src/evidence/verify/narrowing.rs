@@ -161,6 +161,7 @@ fn matter(receipt: &Receipt, documents: Documents<'_>) -> Matter {
         | Kind::LogRestore
         | Kind::ContentErase
         | Kind::RetentionPut
+        | Kind::ReplyRulesPut
         | Kind::KeyRotate
         | Kind::Export
         | Kind::TenantSetup => Matter::Other,

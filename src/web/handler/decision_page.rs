@@ -4,12 +4,14 @@ use super::people::people;
 use super::queue::{FLOOD, UNKNOWN, own, shown};
 use super::visit::Visit;
 use crate::actions::request::described_again;
+use crate::actions::{reply_rules, screen};
 use crate::app::App;
 use crate::domain::{
     Amount, Country, Currency, DecisionId, ExternalName, FactsFrom, Label, TenantSlug, Timestamp,
 };
 use crate::engine::{Action, Clause, Described, MandateDocument, PolicyDocument};
 use crate::http::{Problem, opened};
+use crate::screening::Rules;
 use crate::storage::agent::Agent;
 use crate::storage::approval::Noted;
 use crate::storage::credential::Credential;
@@ -41,6 +43,8 @@ struct Found {
     /// Every yes it has, if it takes more than its principal's.
     given: Vec<Noted>,
     used: Option<StoredReceipt>,
+    /// What the attachment is screened under.
+    rules: Rules,
 }
 
 fn find(connection: &mut AnyConnection, slug: &TenantSlug, decision: Decision) -> Result<Found, StoreError> {
@@ -83,6 +87,7 @@ fn find(connection: &mut AnyConnection, slug: &TenantSlug, decision: Decision) -
         owner: principal::find(connection, slug, person)?.map(|person| person.name),
         given: given.unwrap_or_default(),
         used,
+        rules: reply_rules::live(connection, slug)?.0,
         decision,
     })
 }
@@ -187,7 +192,8 @@ fn clause_lines(found: &Found) -> Vec<ClauseLine> {
 /// What was asked, from the receipt's documents; nothing once they are erased.
 fn asked(found: &Found, input: &Value, content: &Value) -> Option<Asked> {
     let stored = found.stored.as_ref()?;
-    let described = described_again(input, Some(content))?;
+    let mut described = described_again(input, Some(content))?;
+    described.attachment = described.attachment.map(|sent| screen::shown_attachment(&sent, &found.rules));
     let facts_from = stored.body.facts_from.unwrap_or(FactsFrom::Described);
     let action = decided_on(&described, facts_from, opened(input, content).get("facts"));
     let is_known = |name: &ExternalName| {

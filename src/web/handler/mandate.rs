@@ -20,7 +20,7 @@ use serde_json::Value;
 /// How many versions the page lists.
 const VERSIONS: i64 = 100;
 /// Said above the page when the faults stand further down, beside the document.
-const NOT_SAVED: &str = "Not saved. What does not fit stands above your document.";
+pub(super) const NOT_SAVED: &str = "Not saved. What does not fit stands above your document.";
 /// How many warnings a notice repeats.
 const MOST_WARNINGS: usize = 3;
 
@@ -154,7 +154,7 @@ fn version_of(fields: &Fields) -> Result<u64, Malformed> {
 }
 
 /// A version's number as a form sends it.
-struct Version(u64);
+pub(super) struct Version(pub(super) u64);
 
 impl std::str::FromStr for Version {
     type Err = String;
@@ -252,7 +252,7 @@ fn document(version: &MandateVersion) -> Result<(Value, MandateDocument), Proble
 }
 
 /// A document as people edit it: YAML where that reads back as the same, otherwise JSON.
-fn written(value: &Value) -> String {
+pub(super) fn written(value: &Value) -> String {
     serde_saphyr::to_string(value)
         .ok()
         .filter(|text| read_text(text.as_bytes(), Notation::Yaml).is_ok_and(|again| again == *value))

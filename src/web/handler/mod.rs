@@ -13,6 +13,7 @@ mod multipart;
 mod people;
 mod queue;
 mod reply;
+mod reply_rules;
 mod session;
 mod visit;
 mod who;
@@ -69,6 +70,10 @@ pages! {
     get "/calls/receipts/{receipt}.json" calls::receipt;
     get "/coverage" coverage::show;
     post "/coverage" coverage::compare;
+    get "/reply-rules" reply_rules::show;
+    post "/reply-rules" reply_rules::save;
+    post "/reply-rules/terms" reply_rules::save_terms;
+    post "/reply-rules/check" reply_rules::check;
     get "/who" who::show;
     post "/who" who::ask;
     get "/who/{receipt}/file" who::file;

@@ -195,6 +195,7 @@ pub(super) fn problem_page(
         Some(Section::Agents) => "To your agents",
         Some(Section::Calls) => "To your calls",
         Some(Section::Coverage) => "To the coverage",
+        Some(Section::ReplyRules) => "To the reply rules",
         None => "Sign in",
     };
     let page = ProblemPage {

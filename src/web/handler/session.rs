@@ -134,7 +134,10 @@ async fn start(app: &App, request: &HttpRequest, sent: &Fields) -> Result<HttpRe
         Ok(draft) => {
             let person = app.person(&token).await?;
             let visit = Visit::by(app, person).await?;
-            super::mandate::draft(app, visit, draft).await?
+            match next_of(sent) {
+                Some("/reply-rules") => super::reply_rules::draft(app, visit, draft).await?,
+                Some(_) | None => super::mandate::draft(app, visit, draft).await?,
+            }
         }
         Err(_) => see_other(next_of(sent).unwrap_or("/queue")),
     };

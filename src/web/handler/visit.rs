@@ -3,7 +3,7 @@
 use crate::actions::caller::Person;
 use crate::app::{App, CallerError};
 use crate::committer::clock;
-use crate::domain::{DecisionId, Timestamp};
+use crate::domain::{DecisionId, Role, Timestamp};
 use crate::http::{self, Problem};
 use crate::storage::access::Subject;
 use crate::storage::approval::{self, Noted};
@@ -109,6 +109,7 @@ impl Visit {
             csrf: self.csrf(),
             open: u64::try_from(self.waiting()).unwrap_or(u64::MAX),
             sees_tenant: self.person.sees_tenant(),
+            is_operator: self.person.roles.contains(Role::Operator),
         };
         Frame { notice: self.notice.as_deref().map(display::line), ..Frame::of(visitor, section) }
     }

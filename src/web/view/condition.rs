@@ -2,7 +2,7 @@
 
 use crate::engine::{
     AmountTest, ArgumentTest, Condition, CounterpartyTest, CountryTest, EvidenceTest, HostDomain,
-    HostDomains, LabelTest, Literal, Owner, ResourceTest, Scalar,
+    HostDomains, LabelTest, Owner, ResourceTest, Scalar,
 };
 use std::fmt::Display;
 
@@ -52,8 +52,10 @@ pub(super) fn half_sentence(condition: &Condition, allows: bool) -> String {
         Condition::Hours(hours) => format!("it is {hours}"),
         Condition::Links(set) if allows => format!("every link leads to {}", domains(set)),
         Condition::Links(set) => format!("a link may lead to {}", domains(set)),
-        Condition::Contains(literals) => {
-            format!("the arguments do not contain {}", quoted(literals.iter().map(Literal::as_str)))
+        Condition::Contains(protected) => {
+            let classes = protected.classes.iter().map(|class| format!("personal data of the class {class}"));
+            let literals = protected.literals.iter().map(|literal| format!("“{}”", literal.as_str()));
+            format!("the arguments do not contain {}", either(classes.chain(literals)))
         }
     }
 }

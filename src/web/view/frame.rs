@@ -34,7 +34,11 @@ impl Frame {
             is_current: self.section == Some(*section),
             count: match section {
                 Section::Queue => visitor.open,
-                Section::Mandate | Section::Agents | Section::Calls | Section::Coverage => 0,
+                Section::Mandate
+                | Section::Agents
+                | Section::Calls
+                | Section::Coverage
+                | Section::ReplyRules => 0,
             },
         };
         Section::ALL.iter().filter(|section| section.is_for(visitor)).map(entry).collect()
@@ -54,6 +58,8 @@ pub struct Visitor {
     pub open: u64,
     /// Whether they see the tenant's whole log.
     pub sees_tenant: bool,
+    /// Whether they say what holds for the whole tenant.
+    pub is_operator: bool,
 }
 
 /// The entries of the menu.
@@ -69,16 +75,20 @@ pub enum Section {
     Calls,
     /// What providers did, held against that.
     Coverage,
+    /// What replies may say.
+    ReplyRules,
 }
 
 impl Section {
-    const ALL: [Self; 5] = [Self::Queue, Self::Mandate, Self::Agents, Self::Calls, Self::Coverage];
+    const ALL: [Self; 6] =
+        [Self::Queue, Self::Mandate, Self::Agents, Self::Calls, Self::Coverage, Self::ReplyRules];
 
     /// Whether it stands in somebody's menu.
     fn is_for(self, visitor: &Visitor) -> bool {
         match self {
             Self::Queue | Self::Mandate | Self::Agents | Self::Calls => true,
             Self::Coverage => visitor.sees_tenant,
+            Self::ReplyRules => visitor.is_operator,
         }
     }
 
@@ -90,6 +100,7 @@ impl Section {
             Self::Agents => "/agents",
             Self::Calls => "/calls",
             Self::Coverage => "/coverage",
+            Self::ReplyRules => "/reply-rules",
         }
     }
 
@@ -100,6 +111,7 @@ impl Section {
             Self::Agents => "Agents",
             Self::Calls => "Calls",
             Self::Coverage => "Coverage",
+            Self::ReplyRules => "Reply rules",
         }
     }
 }

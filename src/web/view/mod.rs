@@ -18,6 +18,7 @@ mod mandate;
 mod people;
 mod problem;
 mod queue;
+mod reply_rules;
 mod scope;
 mod sign_in;
 #[cfg(test)]
@@ -41,6 +42,7 @@ pub use mandate::{Editor, FaultLine, KnownLine, MandatePage, MandateVersionPage,
 pub use people::{Mine, Needed, People, YesLine};
 pub use problem::ProblemPage;
 pub use queue::{EndedRow, OpenRow, QueuePage};
+pub use reply_rules::{ClassChoice, ReplyRulesPage, Tried, TriedRow};
 pub use scope::{ScopeChoice, choices};
 pub use sign_in::SignInPage;
 pub use who::{LinkRow, WhoMatch, WhoPage};

@@ -15,7 +15,7 @@ pub(super) struct Rows {
 const RECEIPT: &str = "(SELECT id FROM receipts r WHERE r.tenant = t.tenant AND r.log_index = t.log_index)";
 
 /// The tables whose rows are held against something.
-pub(super) const ROWS: [Rows; 24] = [
+pub(super) const ROWS: [Rows; 25] = [
     Rows { table: "tenants", named: "'tenants'", each: &["slug = 'harbour'"] },
     Rows { table: "heads", named: "tenant", each: &["tenant = 'harbour'"] },
     Rows {
@@ -68,6 +68,11 @@ pub(super) const ROWS: [Rows; 24] = [
     Rows {
         table: "retention",
         named: "'version ' || version || ' of the rules of retention'",
+        each: &["version = 1", "version = 2"],
+    },
+    Rows {
+        table: "reply_rules",
+        named: "'version ' || version || ' of the reply rules'",
         each: &["version = 1", "version = 2"],
     },
     Rows {
@@ -188,7 +193,7 @@ pub(super) const NOT_OF: [(&str, &str, &str); 8] = [
 ];
 
 /// What stands in a column instead, where another text or number of its type would be no value of it.
-pub(super) const OTHERWISE: [(&str, &str); 34] = [
+pub(super) const OTHERWISE: [(&str, &str); 35] = [
     ("tenants.zone", "'Asia/Tokyo'"),
     ("keys.purpose", "CASE purpose WHEN 'token' THEN 'log' ELSE 'token' END"),
     ("principals.roles", "CASE roles WHEN 'operator' THEN 'member' ELSE 'operator' END"),
@@ -206,6 +211,7 @@ pub(super) const OTHERWISE: [(&str, &str); 34] = [
     ("policies.change", "CASE change WHEN 'narrowed' THEN 'widened' ELSE 'narrowed' END"),
     ("catalogue.document", "REPLACE(document, '\"effect\":true', '\"effect\":false')"),
     ("retention.document", "REPLACE(document, '00 days', '50 days')"),
+    ("reply_rules.document", "REPLACE(document, 'withhold', 'allow')"),
     ("receipts.kind", "CASE kind WHEN 'gate.replay' THEN 'mandate.put' ELSE 'gate.replay' END"),
     ("receipts.outcome", "CASE outcome WHEN 'allow' THEN 'refuse' ELSE 'allow' END"),
     ("receipts.facts_from", "CASE facts_from WHEN 'derived' THEN 'described' ELSE 'derived' END"),
@@ -232,7 +238,8 @@ pub(super) const OTHERWISE: [(&str, &str); 34] = [
 ];
 
 /// Columns, and whole tables, that are no evidence, and why.
-pub(super) const NO_EVIDENCE: [(&str, &str); 7] = [
+pub(super) const NO_EVIDENCE: [(&str, &str); 8] = [
+    ("reply_counts", "how often screening did something: figures that nothing is decided by"),
     (
         "__diesel_schema_migrations",
         "which migrations ran: the doctor holds the names against those of the program",

@@ -131,6 +131,12 @@ impl<'a> Scene<'a> {
             let seen = live.header("etag").unwrap().to_owned();
             self.operator.put("/v1/retention", &[("if-match", &seen)], &rules).expect(200);
         }
+        for phrase in ["no risk", "never fails"] {
+            let rules = json!({"personal_data": {"card": "withhold"}, "never_say": [phrase]});
+            let live = self.operator.get("/v1/reply-rules");
+            let seen = live.header("etag").unwrap().to_owned();
+            self.operator.put("/v1/reply-rules", &[("if-match", &seen)], &rules).expect(200);
+        }
         let old = Point::new(&self.operator, "old till");
         self.operator.delete(&format!("/v1/enforcement-points/{}", old.id)).expect(200);
         let password = json!({"old": PASSWORD, "new": "Hq7-lantern-osier-51-brine"});

@@ -31,6 +31,7 @@ fn pages(said: &str) -> Vec<(&'static str, String)> {
         ("coverage", sample::coverage(said).render().unwrap()),
         ("coverage-empty", sample::empty_coverage(said).render().unwrap()),
         ("who", sample::who(said).render().unwrap()),
+        ("reply-rules", sample::reply_rules(said).render().unwrap()),
         ("explorer", sample::explorer().render().unwrap()),
         ("problem", sample::problem(said).render().unwrap()),
     ]

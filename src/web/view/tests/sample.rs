@@ -3,7 +3,7 @@
 mod asked;
 mod coverage;
 
-pub(super) use asked::{explorer, who};
+pub(super) use asked::{explorer, reply_rules, who};
 pub(super) use coverage::{coverage, empty_coverage};
 
 use crate::domain::{AgentKind, Malformed, Outcome, Scope, Scopes, Timestamp};
@@ -30,6 +30,7 @@ fn frame(said: &str, section: Section) -> Frame {
         csrf: CSRF.into(),
         open: 2,
         sees_tenant: true,
+        is_operator: true,
     };
     Frame::of(visitor, section)
 }

@@ -1,6 +1,6 @@
 //! Reading a JSON value member by member, collecting everything that is wrong instead of stopping at the first.
 
-use crate::domain::{Amount, Currency, Fault, Malformed};
+use super::{Amount, Currency, Fault, Malformed};
 use serde_json::{Map, Value};
 use std::{collections::BTreeSet, ops::RangeInclusive, str::FromStr};
 
@@ -11,25 +11,25 @@ const SHOWN_CHARACTERS: usize = 64;
 
 /// What was found wrong so far.
 #[derive(Default)]
-pub(super) struct Faults(Vec<Fault>);
+pub(crate) struct Faults(Vec<Fault>);
 
 impl Faults {
     /// Notes one thing wrong at `pointer`.
-    pub(super) fn add(&mut self, pointer: &str, detail: impl Into<String>) {
+    pub(crate) fn add(&mut self, pointer: &str, detail: impl Into<String>) {
         if self.0.len() < MOST_FAULTS {
             self.0.push(Fault { pointer: pointer.to_owned(), detail: detail.into() });
         }
     }
 
     /// Notes what another reader found at and below `pointer`.
-    pub(super) fn add_all(&mut self, malformed: Malformed, pointer: &str) {
+    pub(crate) fn add_all(&mut self, malformed: Malformed, pointer: &str) {
         for fault in malformed.under(pointer).faults {
             self.add(&fault.pointer, fault.detail);
         }
     }
 
     /// What was read, if nothing was wrong with it.
-    pub(super) fn finish<T>(self, read: Option<T>) -> Result<T, Malformed> {
+    pub(crate) fn finish<T>(self, read: Option<T>) -> Result<T, Malformed> {
         match read {
             Some(read) if self.0.is_empty() => Ok(read),
             None if self.0.is_empty() => Err(Malformed::whole("cannot be read")),
@@ -39,7 +39,7 @@ impl Faults {
 }
 
 /// The members one kind of object may have.
-pub(super) struct Vocabulary {
+pub(crate) struct Vocabulary {
     /// What such a member is called in messages: `member`, `condition`.
     pub noun: &'static str,
     /// Those that are read.
@@ -48,34 +48,34 @@ pub(super) struct Vocabulary {
 
 /// One value of a document and where it stands.
 #[derive(Clone)]
-pub(super) struct Node<'a> {
+pub(crate) struct Node<'a> {
     value: &'a Value,
     pointer: String,
 }
 
 impl<'a> Node<'a> {
     /// The whole document.
-    pub(super) fn root(value: &'a Value) -> Self {
+    pub(crate) fn root(value: &'a Value) -> Self {
         Self { value, pointer: String::new() }
     }
 
     /// The value itself.
-    pub(super) fn value(&self) -> &'a Value {
+    pub(crate) fn value(&self) -> &'a Value {
         self.value
     }
 
     /// Where it stands, as RFC 6901 writes it.
-    pub(super) fn pointer(&self) -> &str {
+    pub(crate) fn pointer(&self) -> &str {
         &self.pointer
     }
 
     /// Notes that something is wrong here.
-    pub(super) fn fault(&self, faults: &mut Faults, detail: impl Into<String>) {
+    pub(crate) fn fault(&self, faults: &mut Faults, detail: impl Into<String>) {
         faults.add(&self.pointer, detail);
     }
 
     /// The object here, if it is one; every member outside `vocabulary` is a fault.
-    pub(super) fn object(&self, vocabulary: &Vocabulary, faults: &mut Faults) -> Option<Members<'a>> {
+    pub(crate) fn object(&self, vocabulary: &Vocabulary, faults: &mut Faults) -> Option<Members<'a>> {
         let members = self.open_object(faults)?;
         for name in members.iter().map(|(name, _)| name).filter(|name| !vocabulary.allowed.contains(name)) {
             let noun = vocabulary.noun;
@@ -87,7 +87,7 @@ impl<'a> Node<'a> {
     }
 
     /// The object here, whatever its members are called.
-    pub(super) fn open_object(&self, faults: &mut Faults) -> Option<Members<'a>> {
+    pub(crate) fn open_object(&self, faults: &mut Faults) -> Option<Members<'a>> {
         match self.value.as_object() {
             Some(object) => Some(Members { object, pointer: self.pointer.clone() }),
             None => self.unexpected("an object", faults),
@@ -95,7 +95,7 @@ impl<'a> Node<'a> {
     }
 
     /// The entries of the list here, if there are as many as `length` says.
-    pub(super) fn list(&self, length: RangeInclusive<usize>, faults: &mut Faults) -> Option<Vec<Node<'a>>> {
+    pub(crate) fn list(&self, length: RangeInclusive<usize>, faults: &mut Faults) -> Option<Vec<Node<'a>>> {
         let Some(items) = self.value.as_array() else { return self.unexpected("a list", faults) };
         if !length.contains(&items.len()) {
             let detail =
@@ -108,7 +108,7 @@ impl<'a> Node<'a> {
     }
 
     /// The entries of the list here, each read from its text and none standing twice.
-    pub(super) fn set<T>(&self, length: RangeInclusive<usize>, faults: &mut Faults) -> Option<BTreeSet<T>>
+    pub(crate) fn set<T>(&self, length: RangeInclusive<usize>, faults: &mut Faults) -> Option<BTreeSet<T>>
     where
         T: FromStr<Err = String> + Ord,
     {
@@ -124,7 +124,7 @@ impl<'a> Node<'a> {
     }
 
     /// The text here.
-    pub(super) fn text(&self, faults: &mut Faults) -> Option<&'a str> {
+    pub(crate) fn text(&self, faults: &mut Faults) -> Option<&'a str> {
         match self.value.as_str() {
             Some(text) => Some(text),
             None => self.unexpected("a text", faults),
@@ -132,7 +132,7 @@ impl<'a> Node<'a> {
     }
 
     /// `true` or `false`.
-    pub(super) fn boolean(&self, faults: &mut Faults) -> Option<bool> {
+    pub(crate) fn boolean(&self, faults: &mut Faults) -> Option<bool> {
         match self.value.as_bool() {
             Some(truth) => Some(truth),
             None => self.unexpected("true or false", faults),
@@ -140,7 +140,7 @@ impl<'a> Node<'a> {
     }
 
     /// What the text here says, in a type that knows what it accepts.
-    pub(super) fn parse<T: FromStr<Err = String>>(&self, faults: &mut Faults) -> Option<T> {
+    pub(crate) fn parse<T: FromStr<Err = String>>(&self, faults: &mut Faults) -> Option<T> {
         match self.text(faults)?.parse() {
             Ok(read) => Some(read),
             Err(detail) => {
@@ -151,7 +151,7 @@ impl<'a> Node<'a> {
     }
 
     /// One of several words, each standing for a value.
-    pub(super) fn word<T: Copy>(&self, words: &[(&str, T)], faults: &mut Faults) -> Option<T> {
+    pub(crate) fn word<T: Copy>(&self, words: &[(&str, T)], faults: &mut Faults) -> Option<T> {
         let found = self.value.as_str().and_then(|text| words.iter().find(|(word, _)| *word == text));
         if found.is_none() {
             let allowed: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
@@ -161,7 +161,7 @@ impl<'a> Node<'a> {
     }
 
     /// `{value, currency}`, the value a decimal in major units.
-    pub(super) fn amount(&self, faults: &mut Faults) -> Option<Amount> {
+    pub(crate) fn amount(&self, faults: &mut Faults) -> Option<Amount> {
         const AMOUNT: Vocabulary = Vocabulary { noun: "member", allowed: &["value", "currency"] };
         let members = self.object(&AMOUNT, faults)?;
         let value = members.required("value", faults);
@@ -177,27 +177,27 @@ impl<'a> Node<'a> {
     }
 
     /// Notes that something else stands here than is expected.
-    pub(super) fn unexpected<T>(&self, expected: &str, faults: &mut Faults) -> Option<T> {
+    pub(crate) fn unexpected<T>(&self, expected: &str, faults: &mut Faults) -> Option<T> {
         self.fault(faults, format!("{} found, {expected} expected", found(self.value)));
         None
     }
 }
 
 /// The members of one object.
-pub(super) struct Members<'a> {
+pub(crate) struct Members<'a> {
     object: &'a Map<String, Value>,
     pointer: String,
 }
 
 impl<'a> Members<'a> {
     /// The member of that name.
-    pub(super) fn get(&self, name: &str) -> Option<Node<'a>> {
+    pub(crate) fn get(&self, name: &str) -> Option<Node<'a>> {
         let value = self.object.get(name)?;
         Some(Node { value, pointer: below(&self.pointer, name) })
     }
 
     /// The member of that name; its absence is a fault.
-    pub(super) fn required(&self, name: &str, faults: &mut Faults) -> Option<Node<'a>> {
+    pub(crate) fn required(&self, name: &str, faults: &mut Faults) -> Option<Node<'a>> {
         let found = self.get(name);
         if found.is_none() {
             faults.add(&self.pointer, format!("member `{name}` is missing"));
@@ -206,7 +206,7 @@ impl<'a> Members<'a> {
     }
 
     /// Every member with its name, in the order of the names.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&'a str, Node<'a>)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'a str, Node<'a>)> {
         let mut members: Vec<_> = self.object.iter().collect();
         members.sort_unstable_by_key(|(name, _)| *name);
         let node = |(name, value): (&'a String, &'a Value)| {
@@ -216,18 +216,18 @@ impl<'a> Members<'a> {
     }
 
     /// The members as they stand.
-    pub(super) fn object(&self) -> &'a Map<String, Value> {
+    pub(crate) fn object(&self) -> &'a Map<String, Value> {
         self.object
     }
 }
 
 /// The pointer to a member of what `pointer` names (RFC 6901 §3).
-pub(super) fn below(pointer: &str, name: &str) -> String {
+pub(crate) fn below(pointer: &str, name: &str) -> String {
     format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 /// A wrong value as a message shows it: short, on one line, nothing hidden in it.
-pub(super) fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => shorten(text),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
@@ -237,7 +237,7 @@ pub(super) fn shown(value: &Value) -> String {
 }
 
 /// What stands where something else is expected: a text is called one, since `"3"` looks like 3 otherwise.
-pub(super) fn found(value: &Value) -> String {
+pub(crate) fn found(value: &Value) -> String {
     let what = if value.is_string() { "the text " } else { "" };
     format!("{what}`{}`", shown(value))
 }

@@ -1,0 +1,2 @@
+DROP TABLE reply_counts;
+DROP TABLE reply_rules;
