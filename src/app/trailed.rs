@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Debug)]
 pub(super) struct Trailed {
     /// How many receipts stand on trails, by the head.
-    trailed: u64,
+    size: u64,
     /// How many places each run holds.
     counts: BTreeMap<u64, u64>,
     run: BTreeMap<String, Vec<u16>>,
@@ -26,23 +26,23 @@ impl Trailed {
         trailed: u64,
     ) -> Result<Self, StoreError> {
         let counts = trail::counts(connection, tenant)?;
-        Ok(Self { trailed, counts, run: BTreeMap::new(), is_whole: true })
+        Ok(Self { size: trailed, counts, run: BTreeMap::new(), is_whole: true })
     }
 
     /// What is wrong with how many there are, whatever they hold.
     pub(super) fn misfits(&self, size: u64) -> Vec<String> {
         let mut said = Vec::new();
-        if self.trailed > size || !self.trailed.is_multiple_of(RUN) {
+        if self.size > size || !self.size.is_multiple_of(RUN) {
             said.push(format!(
                 "`heads.trailed` is {}, of a log of {size} receipts in runs of {RUN}",
-                self.trailed
+                self.size
             ));
         }
-        let beyond: Vec<u64> = self.counts.keys().copied().filter(|run| *run >= self.trailed / RUN).collect();
+        let beyond: Vec<u64> = self.counts.keys().copied().filter(|run| *run >= self.size / RUN).collect();
         if let Some(first) = beyond.first() {
             said.push(format!(
                 "`trails` hold run {first}, and `heads.trailed` of {} says that it is not written",
-                self.trailed
+                self.size
             ));
         }
         said
@@ -66,7 +66,7 @@ impl Trailed {
             self.run.entry(trail.to_string()).or_default().push(place);
         }
         let next = stored.log_index.saturating_add(1);
-        if !next.is_multiple_of(RUN) || next > self.trailed {
+        if !next.is_multiple_of(RUN) || next > self.size {
             return Ok(None);
         }
         let (run, must) = (stored.log_index / RUN, std::mem::take(&mut self.run));

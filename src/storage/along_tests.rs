@@ -26,21 +26,21 @@ fn bytes(kind: u8, number: u64) -> [u8; 10] {
 fn at_place(place: u64) -> StoredReceipt {
     let born = Timestamp::from_unix_seconds(1);
     let credential = CredentialId::new(born, bytes(1, place * 7 % 11));
-    let is_call = place % 13 != 0;
+    let is_call = !place.is_multiple_of(13);
     StoredReceipt {
         log_index: place,
         body: Body {
             id: ReceiptId::at_index(at(place), place, [9; 5]),
             at: at(place),
             tenant: "harbour".parse().unwrap(),
-            principal: (place % 5 != 0).then(|| PrincipalId::new(born, bytes(2, place % 3))),
+            principal: (!place.is_multiple_of(5)).then(|| PrincipalId::new(born, bytes(2, place % 3))),
             agent: is_call.then(|| AgentId::new(born, bytes(3, place % 4))),
             credential: Some(credential),
             kind: if is_call { Kind::GateEvaluate } else { Kind::EffectOutcome },
-            outcome: is_call.then(|| match place {
+            outcome: is_call.then_some(match place {
                 0..1500 => Outcome::Allow,
                 1500..1510 => Outcome::Refuse,
-                _ if place % 2 == 0 => Outcome::Allow,
+                _ if place.is_multiple_of(2) => Outcome::Allow,
                 _ => Outcome::Escalate,
             }),
             mandate_version: None,
@@ -57,8 +57,8 @@ fn at_place(place: u64) -> StoredReceipt {
         },
         hash: Hash([u8::try_from(place % 251).unwrap(); 32]),
         auth: Auth([0; 32]),
-        intent: (place % 6 != 0)
-            .then(|| if place % 4 == 0 { "mail.send" } else { "payments.refund" }.parse().unwrap()),
+        intent: (!place.is_multiple_of(6))
+            .then(|| if place.is_multiple_of(4) { "mail.send" } else { "payments.refund" }.parse().unwrap()),
         input: "{}".into(),
         output: "{}".into(),
         content: None,

@@ -89,34 +89,40 @@ pub fn is_erased_since(
     if erasing.is_none() {
         return Ok(false);
     }
-    let mut span = first..end;
+    if whose == Whose::Everyone {
+        return any_erased(connection, tenant, since, &(first..end), None);
+    }
+    let mut sought = Sought { trails: whose.trails(), kinds: Vec::new(), span: first..end };
     loop {
-        let places: Vec<i64> = match whose {
-            Whose::Everyone => Vec::new(),
-            _ => {
-                let sought = Sought { trails: whose.trails(), kinds: Vec::new(), span: span.clone() };
-                let found = along::places(connection, tenant, &sought, Order::Rising, PLACES_AT_ONCE)?;
-                span.start = found.last().map_or(end, |last| last.saturating_add(1));
-                found.into_iter().map(read::stored_count).collect()
-            }
-        };
-        let mut query = receipts::table
-            .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::erased_by.ge(since)))
-            .filter(receipts::log_index.ge(read::stored_count(first)))
-            .filter(receipts::log_index.lt(read::stored_count(end)))
-            .limit(1)
-            .select(receipts::log_index)
-            .into_boxed();
-        if whose != Whose::Everyone {
-            query = query.filter(receipts::log_index.eq_any(places));
-        }
-        if query.first::<i64>(connection).optional()?.is_some() {
+        let places = along::places(connection, tenant, &sought, Order::Rising, PLACES_AT_ONCE)?;
+        let Some(last) = places.last() else { return Ok(false) };
+        sought.span.start = last.saturating_add(1);
+        if any_erased(connection, tenant, since, &(first..end), Some(&places))? {
             return Ok(true);
         }
-        if whose == Whose::Everyone || span.is_empty() {
-            return Ok(false);
-        }
     }
+}
+
+/// Whether content of receipts in a part of the log, at some places or at all, was erased by one at `since` or later.
+fn any_erased(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    since: i64,
+    span: &Range<u64>,
+    places: Option<&[u64]>,
+) -> Result<bool, StoreError> {
+    let mut query = receipts::table
+        .filter(receipts::tenant.eq(tenant.as_str()).and(receipts::erased_by.ge(since)))
+        .filter(receipts::log_index.ge(read::stored_count(span.start)))
+        .filter(receipts::log_index.lt(read::stored_count(span.end)))
+        .limit(1)
+        .select(receipts::log_index)
+        .into_boxed();
+    if let Some(places) = places {
+        let places: Vec<i64> = places.iter().copied().map(read::stored_count).collect();
+        query = query.filter(receipts::log_index.eq_any(places));
+    }
+    Ok(query.first::<i64>(connection).optional()?.is_some())
 }
 
 /// The first place among the first `size` of the log whose receipt is not older than an instant, or `size`: times never

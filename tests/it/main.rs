@@ -130,6 +130,7 @@ mod scenarios;
 mod schema;
 #[cfg(test)]
 mod scope;
+#[cfg(test)]
 mod screen;
 #[cfg(test)]
 mod server;
