@@ -310,7 +310,7 @@ impl World<'_> {
                 // What the texts that calls carry hold of two classes.
                 let holds = |text: &str, value: &str| match value {
                     "card" => text.contains("4111 1111 1111 1111"),
-                    "email" => ["bob@b.test", "me@a.example"].iter().any(|address| text.contains(address)),
+                    "email" => regex::Regex::new("[a-z]+@([a-z]+[.])+[a-z]+").unwrap().is_match(text),
                     value => plain(text).contains(&plain(value)),
                 };
                 let is_free =
