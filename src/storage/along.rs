@@ -12,6 +12,8 @@ use std::ops::Range;
 
 /// How many rows of a trail one query reads.
 const ROWS_AT_ONCE: i64 = 64;
+/// How many places are held while they are counted.
+const COUNTED_AT_ONCE: usize = 16_384;
 
 /// Which of the two ways along the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +46,24 @@ pub fn receipts(
     let places = places(connection, tenant, sought, order, limit)?;
     let mut found = super::receipt::find_many(connection, tenant, places.iter().copied())?;
     Ok(places.iter().filter_map(|place| found.remove(place)).collect())
+}
+
+/// How many receipts are sought, counted some at a time.
+pub fn count(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    sought: &Sought,
+) -> Result<u64, StoreError> {
+    let mut left = sought.clone();
+    let mut count = 0u64;
+    loop {
+        let found = places(connection, tenant, &left, Order::Rising, COUNTED_AT_ONCE)?;
+        count = count.saturating_add(u64::try_from(found.len()).unwrap_or(u64::MAX));
+        match found.last() {
+            Some(last) if found.len() == COUNTED_AT_ONCE => left.span.start = last.saturating_add(1),
+            _ => return Ok(count),
+        }
+    }
 }
 
 /// The places of receipts that are sought, so many at most.

@@ -147,6 +147,8 @@ fn compare(connection: &mut AnyConnection, tenant: &TenantSlug) {
             // Not each with each: the combinations go round.
             let (span, kinds) = (spans[number % spans.len()].clone(), kinds[number % kinds.len()].clone());
             let sought = Sought { trails: both, kinds, span };
+            let all = u64::try_from(looked_for(&sought, Order::Rising, usize::MAX).len()).unwrap();
+            assert_eq!(count(connection, tenant, &sought).unwrap(), all, "{sought:?}");
             for (order, limit) in [(Order::Rising, usize::MAX), (Order::Falling, 1 + number % 40)] {
                 assert_eq!(
                     places(connection, tenant, &sought, order, limit).unwrap(),

@@ -60,9 +60,7 @@ pub(super) fn instant(
 
 /// How many calls of the gate the stretch holds.
 pub fn count(connection: &mut AnyConnection, stretch: &Stretch) -> Result<u64, StoreError> {
-    let sought = stretch.sought(vec![Kind::GateEvaluate]);
-    let places = along::places(connection, &stretch.tenant, &sought, Order::Rising, usize::MAX)?;
-    Ok(u64::try_from(places.len()).unwrap_or(u64::MAX))
+    along::count(connection, &stretch.tenant, &stretch.sought(vec![Kind::GateEvaluate]))
 }
 
 /// Where the last `most` calls of the gate in the stretch begin; the stretch's own beginning, if it has no more.

@@ -1,6 +1,6 @@
 //! What the gate answered for one person in a stretch of the log.
 
-use super::along::{self, Order, Sought};
+use super::along::{self, Sought};
 use super::trail::Trail;
 use super::{AnyConnection, StoreError, read, schema::receipts};
 use crate::domain::{Outcome, PrincipalId, TenantSlug, Timestamp};
@@ -57,8 +57,7 @@ pub fn answers(
         let outcome = outcome.map(Trail::Outcome);
         let trails = [Some(Trail::Principal(principal)), outcome].into_iter().flatten().collect();
         let sought = Sought { trails, kinds: vec![kind], span: places.clone() };
-        let found = along::places(connection, tenant, &sought, Order::Rising, usize::MAX)?;
-        Ok::<_, StoreError>(u64::try_from(found.len()).unwrap_or(u64::MAX))
+        along::count(connection, tenant, &sought)
     };
     Ok(Answers {
         allowed: count(Kind::GateEvaluate, Some(Outcome::Allow))?,
