@@ -37,7 +37,8 @@
 //!    is the course of things after a verdict: what a repeated key, a yes, a report, a narrowing come to.
 //! 3. [`evidence`] – canonical JSON, commitments, the Merkle log and its tiles, checkpoints and what witnesses sign of
 //!    them, receipts, verification.
-//! 4. [`storage`] – the tables. Guards stand in the `WHERE`; a row count is the answer.
+//! 4. [`storage`] – the tables. Guards stand in the `WHERE`; a row count is the answer. Receipts have one index, by their
+//!    place; all else is found along [`storage::trail`]s, which are written a thousand receipts at a time.
 //! 5. [`committer`] – batches. [`committer::Books`] is what an action sees.
 //! 6. [`actions`] – the verbs. Start with [`actions::evaluate`]. Two only read: [`actions::again`] decides a recorded
 //!    call again under the versions its receipt names, [`actions::preview`] puts a draft to the calls that were made.
