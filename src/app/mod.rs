@@ -127,7 +127,6 @@ impl App {
         let master = MasterKey::read(&key_file)?;
         let mut writer = settings.database.open_writer()?;
         storage::migrate(&mut writer)?;
-        storage::trail::catch_up(&mut writer)?;
         for shown in &settings.shown {
             shown::refuse_if_behind(&mut writer, shown)?;
         }

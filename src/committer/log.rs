@@ -115,7 +115,8 @@ impl TenantLog {
             if !self.follow(connection, known.size)? {
                 self.read_end(connection)?;
             }
-        } else if self.ends.len() > MOST_CHAINS {
+        }
+        if self.ends.len() > MOST_CHAINS {
             self.read_end(connection)?;
         }
         Ok(())

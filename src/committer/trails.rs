@@ -42,7 +42,12 @@ impl Trails {
         head: &mut Head,
     ) -> Result<(), StoreError> {
         while let Some((run, trails)) = self.whole.pop_front() {
-            if run == head.trailed / RUN {
+            let next = head.trailed / RUN;
+            if run > next {
+                let detail = format!("run {run} would follow, where {next} is next");
+                return Err(StoreError::Corrupt { place: "heads.trailed", detail });
+            }
+            if run == next {
                 trail::insert(connection, tenant, run, &trails)?;
                 head.trailed = head.trailed.saturating_add(RUN);
             }

@@ -52,6 +52,7 @@ impl Writer {
     /// node the log goes on meanwhile. Writing the head back shows that the database can be written: one that can be
     /// read may still be locked, full or read-only.
     pub(super) fn verify_all(&mut self) -> Result<(), StoreError> {
+        storage::trail::catch_up(&mut self.connection)?;
         for tenant in storage::tenant::all(&mut self.connection)? {
             let keys = TenantKeys::load(&mut self.connection, &tenant.slug, &self.master)?
                 .ok_or_else(|| StoreError::Failed(format!("`{}` is gone", tenant.slug)))?;

@@ -1,6 +1,7 @@
 //! One value of personal data in a text, and what is shown in its place.
 
 use super::Class;
+use super::detect::{Detection, detect};
 use std::{fmt, ops::Range};
 
 /// Where a text holds a value; the value itself is not kept.
@@ -23,10 +24,26 @@ impl fmt::Debug for Finding {
     }
 }
 
-/// The text with every finding replaced by its mask.
+/// How many times a masked text is looked at again: what a mask leaves beside it may be a value only then.
+const MOST_ROUNDS: usize = 8;
+
+/// The text with every finding replaced by its mask, and what only then is a value of the same classes too.
 ///
 /// Findings that do not lie in the text, in order and apart from each other, are passed over.
 pub fn masked(text: &str, findings: &[Finding]) -> String {
+    let mut shown = masked_once(text, findings);
+    for _ in 0..MOST_ROUNDS {
+        let mut left = detect(&shown, &Detection::default());
+        left.retain(|finding| findings.iter().any(|masked| masked.class == finding.class));
+        if findings.is_empty() || left.is_empty() {
+            break;
+        }
+        shown = masked_once(&shown, &left);
+    }
+    shown
+}
+
+fn masked_once(text: &str, findings: &[Finding]) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = 0;
     for finding in findings {

@@ -1,7 +1,7 @@
 //! Personal data in what agents are told and say: found by rules on this machine, never by a model.
 //!
 //! A detector is a pure function of the text. It keeps no value: a [`Finding`] says where one stands and what to show
-//! in its place. [`turn`] and [`Reply`] hold a text to the [`Rules`] of a tenant, a reply also to the ledger and to what calls
+//! in its place. [`turn()`] and [`Reply`] hold a text to the [`Rules`] of a tenant, a reply also to the ledger and to what calls
 //! returned.
 
 mod admission;

@@ -10,8 +10,9 @@ use diesel::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-/// How many rows of a trail one query reads.
-const ROWS_AT_ONCE: i64 = 64;
+/// How many rows of a trail the first query reads, and how many one reads at most; each reads twice as many.
+const FIRST_ROWS: i64 = 2;
+const MOST_ROWS: i64 = 64;
 /// How many places are held while they are counted.
 const COUNTED_AT_ONCE: usize = 16_384;
 
@@ -77,10 +78,18 @@ pub fn places(
     if sought.kinds.is_empty() {
         return of_trails(connection, tenant, &sought.trails, &sought.span, order, limit);
     }
-    let mut places = BTreeSet::new();
+    let (mut places, mut span) = (BTreeSet::new(), sought.span.clone());
     for kind in &sought.kinds {
         let trails: Vec<Trail> = sought.trails.iter().cloned().chain([Trail::Kind(*kind)]).collect();
-        places.extend(of_trails(connection, tenant, &trails, &sought.span, order, limit)?);
+        let found = of_trails(connection, tenant, &trails, &span, order, limit)?;
+        // Where one kind fills the page, no other is sought beyond it.
+        if let Some(last) = found.last().filter(|_| found.len() >= limit) {
+            match order {
+                Order::Rising => span.end = last.saturating_add(1),
+                Order::Falling => span.start = *last,
+            }
+        }
+        places.extend(found);
     }
     Ok(match order {
         Order::Rising => places.into_iter().take(limit).collect(),
@@ -178,12 +187,13 @@ fn along(
         trails.iter().filter(|trail| *trail != followed).map(ToString::to_string).collect();
     let followed = followed.to_string();
     let mut runs = span.start / RUN..span.end.div_ceil(RUN);
+    let mut rows_at_once = FIRST_ROWS;
     while !runs.is_empty() && places.len() < limit {
         let mut query = trails::table
             .filter(trails::tenant.eq(tenant.as_str()).and(trails::trail.eq(&followed)))
             .filter(trails::run.ge(read::stored_count(runs.start)))
             .filter(trails::run.lt(read::stored_count(runs.end)))
-            .limit(ROWS_AT_ONCE)
+            .limit(rows_at_once)
             .select((trails::run, trails::places))
             .into_boxed();
         query = match order {
@@ -192,6 +202,7 @@ fn along(
         };
         let rows: Vec<(i64, Vec<u8>)> = query.load(connection)?;
         let Some((last, _)) = rows.last() else { return Ok(()) };
+        rows_at_once = MOST_ROWS.min(rows_at_once.saturating_mul(2));
         let last = read::count("trails.run", *last)?;
         match order {
             Order::Rising => runs.start = last.saturating_add(1),
@@ -252,10 +263,10 @@ fn keep_common(
 fn width(trail: &Trail) -> u8 {
     match trail {
         Trail::Chain(_) => 0,
-        Trail::Outcome(Outcome::Refuse | Outcome::Escalate) => 1,
-        Trail::Agent(_) => 2,
-        Trail::Intent(_) => 3,
-        Trail::Principal(_) => 4,
+        Trail::Agent(_) => 1,
+        Trail::Principal(_) => 2,
+        Trail::Outcome(Outcome::Refuse | Outcome::Escalate) => 3,
+        Trail::Intent(_) => 4,
         Trail::Kind(_) => 5,
         Trail::Outcome(Outcome::Allow) => 6,
     }

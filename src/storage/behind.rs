@@ -11,6 +11,8 @@ use diesel::prelude::*;
 
 /// How many acts of one kind one instant may hold; a batch holds fewer.
 const MOST_OF_AN_INSTANT: usize = 1024;
+/// How far along the log it is looked for what became of a call: runs of trails, not receipts, are read.
+const FARTHEST: u64 = 4_194_304;
 /// How many turns of decisions are looked at.
 const MOST_TURNS: usize = 2048;
 
@@ -58,7 +60,7 @@ pub fn turns_after(
     let sought = Sought {
         trails: vec![Trail::Chain(chain)],
         kinds: vec![Kind::DecisionRenew, Kind::DecisionExpire, Kind::DecisionWithdraw, Kind::GateWithdrawn],
-        span: place.saturating_add(1)..u64::MAX,
+        span: place.saturating_add(1)..place.saturating_add(FARTHEST),
     };
     along::receipts(connection, tenant, &sought, Order::Rising, MOST_TURNS)
 }

@@ -406,8 +406,12 @@ pub fn page(
         let sought = Sought { trails: trails.clone(), kinds: Vec::new(), span: span.clone() };
         let found = along::receipts(connection, tenant, &sought, Order::Falling, limit)?;
         let Some(last) = found.last() else { break };
+        let is_last = found.len() < limit;
         span.end = last.log_index;
         page.extend(found.into_iter().filter(|stored| before.is_none_or(|before| stored.body.id < before)));
+        if is_last {
+            break;
+        }
     }
     page.truncate(limit);
     Ok(page)

@@ -231,14 +231,16 @@ pub fn last_of_chain(
     tenant: &TenantSlug,
     chain: Chain,
 ) -> Result<Option<(u64, Hash)>, StoreError> {
-    // Without limits: SQLite plans a statement again each time that its limit is bound.
-    let newest = trails::table
-        .filter(trails::tenant.eq(tenant.as_str()))
-        .filter(trails::trail.eq(Trail::Chain(chain).to_string()))
+    // Without a limit on SQLite, which reads one row at a time and would plan a statement again whenever its limit is bound.
+    let trail = Trail::Chain(chain).to_string();
+    let of_chain = trails::table
+        .filter(trails::tenant.eq(tenant.as_str()).and(trails::trail.eq(trail)))
         .order(trails::run.desc())
-        .select((trails::run, trails::places))
-        .get_result::<(i64, Vec<u8>)>(connection)
-        .optional()?;
+        .select((trails::run, trails::places));
+    let newest = match connection {
+        AnyConnection::Sqlite(sqlite) => of_chain.get_result::<(i64, Vec<u8>)>(sqlite).optional()?,
+        AnyConnection::Postgres(postgres) => of_chain.limit(1).get_result(postgres).optional()?,
+    };
     let Some((run, places)) = newest else { return Ok(None) };
     let (run, places) = (read::count("trails.run", run)?, read_places(&places)?);
     let corrupt = |detail: String| StoreError::Corrupt { place: "trails", detail };
