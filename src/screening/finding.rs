@@ -2,6 +2,7 @@
 
 use super::Class;
 use super::detect::{Detection, detect};
+use std::collections::BTreeSet;
 use std::{fmt, ops::Range};
 
 /// Where a text holds a value; the value itself is not kept.
@@ -27,15 +28,24 @@ impl fmt::Debug for Finding {
 /// How many times a masked text is looked at again: what a mask leaves beside it may be a value only then.
 const MOST_ROUNDS: usize = 8;
 
-/// The text with every finding replaced by its mask, and what only then is a value of the same classes too.
+/// The text with every finding replaced by its mask, and with it what is a value only then.
 ///
-/// Findings that do not lie in the text, in order and apart from each other, are passed over.
+/// Findings that do not lie in the text, in order and apart from each other, are passed over. What was a value before and
+/// is none of the findings stays.
 pub fn masked(text: &str, findings: &[Finding]) -> String {
     let mut shown = masked_once(text, findings);
+    if findings.is_empty() {
+        return shown;
+    }
+    let value = |text: &str, finding: &Finding| text.get(finding.span.clone()).map(str::to_owned);
+    let known: BTreeSet<_> = detect(text, &Detection::default())
+        .iter()
+        .map(|finding| (finding.class.as_str(), value(text, finding)))
+        .collect();
     for _ in 0..MOST_ROUNDS {
         let mut left = detect(&shown, &Detection::default());
-        left.retain(|finding| findings.iter().any(|masked| masked.class == finding.class));
-        if findings.is_empty() || left.is_empty() {
+        left.retain(|finding| !known.contains(&(finding.class.as_str(), value(&shown, finding))));
+        if left.is_empty() {
             break;
         }
         shown = masked_once(&shown, &left);
