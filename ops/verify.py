@@ -101,7 +101,9 @@ def identifier(prefixes): return spelt(f"(?:{prefixes})_[0-7][0-9a-hjkmnp-tv-z]{
 def is_time(value): return CHECKS["form"](value) and attempt(datetime.datetime.fromisoformat, value[:-1]) is not None
 KINDS = """gate.evaluate gate.replay gate.withdrawn mandate.put policy.put catalogue.put principal.create principal.password agent.create agent.retire
     credential.create credential.derive credential.revoke enforcement_point.create enforcement_point.revoke decision.approve decision.decline decision.expire
-    decision.renew decision.withdraw decision.resolve effect.outcome access.minute log.gap log.restore content.erase retention.put key.rotate export tenant.setup"""
+    decision.renew decision.withdraw decision.resolve effect.outcome question.ask question.receive question.lost question.answer
+    question.answered question.fetch question.withdraw question.expire access.minute log.gap log.restore content.erase retention.put key.rotate export tenant.setup"""
+DECIDED = ("gate.evaluate", "question.ask", "question.answer", "question.receive")
 CHECKS = {"any": lambda _: True, "text": lambda value: type(value) is str, "count": lambda value: type(value) is int and 0 <= value <= EXACT,
     "one": lambda value: type(value) is int and value == 1, "time": is_time, "when": lambda value: value is None or is_time(value), "salt": spelt("[0-9a-f]{32}"),
     "hash": spelt("sha256:[0-9a-f]{64}"), "auth": spelt("hmac-sha256:[0-9a-f]{64}"), "slug": spelt("[a-z0-9-]{1,63}"), "kind": KINDS.split().__contains__,
@@ -182,7 +184,7 @@ class Verifier:
         for index, (site, act, child, parent, *revoked) in sorted(acts.items()):
             gaps += [{"first": due, "last": index - 1}] * (index > due)
             due, kind, outcome, holders = index + 1, act["kind"], act["outcome"] or "absent", [act["agent"], act["credential"]]
-            counts.update(answers=(is_answer := kind in ("gate.evaluate", "gate.replay")), changes=(ends := kind in ("credential.revoke", "agent.retire")))
+            counts.update(answers=(is_answer := kind in (*DECIDED, "gate.replay")), changes=(ends := kind in ("credential.revoke", "agent.retire")))
             for name in [name for name in LIVE.values() if act[name] is not None and (is_answer or LIVE.get(kind) == name)]:
                 of, version, counts["changes"] = (name, name == "mandate_version" and act["principal"]), act[name], counts["changes"] + (not is_answer)
                 (known, other), wrong = live.get(of, (-1, None)), "an older version was used" if is_answer else "it or a newer one was named before"
@@ -207,9 +209,9 @@ class Verifier:
         need((seq == 0) == (prev == ZERO), "prev", f"at place {seq} of its chain it is {prev}")
         for name in sorted(line.keys() & {"input", "output"}): same(name + "_hash", hash_of(line[name]), receipt[name + "_hash"], "its document has another hash")
         said = (documents := {name: line[name] for name in ("input", "output") if type(line.get(name)) is dict}).get("output", {}).get("outcome")
-        if "output" in line and (kind == "gate.evaluate" or kind == "gate.replay" and type(said) is str):
+        if "output" in line and (kind in DECIDED or kind == "gate.replay" and type(said) is str):
             same("outcome", said if type(said) is str else "absent", receipt.get("outcome", "absent"), "the answer has another outcome")
-        for name, member, prefix in [(name, *stated) for name in documents for stated in STATED.items() if kind == "gate.evaluate"]:
+        for name, member, prefix in [(name, *stated) for name in documents for stated in STATED.items() if kind in DECIDED]:
             said = documents[name].get(member)
             if type(said) in (int, float) if prefix is None else type(said) is str and said.startswith(prefix):
                 same(member, said, receipt.get(member, "absent"), f"the {name} document says otherwise")
@@ -285,7 +287,7 @@ class Verifier:
             self.site, is_covered = (*self.site[:2], receipt["id"]), hash_of(rest) == receipt["output_hash"]
             for member in [name for name in ("outcome", "mandate_version", "policy_version") if name in receipt and name in rest]:
                 same(member, json.dumps(receipt[member]), json.dumps(rest[member]), "the receipt in the answer says otherwise")
-            if rest and receipt["kind"] == "gate.evaluate": need(is_covered, "output_hash", "the answer was changed", receipt["output_hash"], hash_of(rest))
+            if rest and receipt["kind"] in DECIDED[:3]: need(is_covered, "output_hash", "the answer was changed", receipt["output_hash"], hash_of(rest))
             line = {"receipt": receipt, **({"output": rest} if is_covered else {})}
         elif names & {"hash", "auth", "merkle", "prev", "chain", "input_hash"}: line = {"receipt": strict(value, RECEIPT)}
         else:

@@ -5,8 +5,8 @@ use crate::committer::Books;
 use crate::crypto::token::Claims;
 use crate::domain::Duration;
 use crate::domain::{
-    AgentId, Chain, CredentialId, EnforcementPointId, Hash, Label, PrincipalId, Role, Roles, Scope, Scopes,
-    TenantId, TenantSlug, Timestamp,
+    AgentId, AgentKind, Chain, CredentialId, EnforcementPointId, Hash, Label, PrincipalId, Role, Roles,
+    Scope, Scopes, TenantId, TenantSlug, Timestamp,
 };
 use crate::storage::access::Subject;
 use crate::storage::principal::PasswordSetBy;
@@ -109,6 +109,8 @@ pub struct AgentCaller {
     pub principal: PrincipalId,
     /// Token scopes ∩ credential ∩ ancestors ∩ live mandate.
     pub scopes: Scopes,
+    /// What the agent is for.
+    pub kind: AgentKind,
 }
 
 impl AgentCaller {

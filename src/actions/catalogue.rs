@@ -5,7 +5,7 @@ use super::caller::Operator;
 use super::recording::Content;
 use super::withdraw;
 use crate::committer::{Books, Draft};
-use crate::domain::{Chain, Intent};
+use crate::domain::{Chain, Intent, Malformed};
 use crate::engine::CatalogueEntry;
 use crate::evidence::receipt::Kind;
 use crate::storage::catalogue::{self, CatalogueVersion};
@@ -32,6 +32,10 @@ pub fn put(
 ) -> Result<Put, Error> {
     operator.person().require_session(books)?;
     operator.person().require_fresh(books.now(), "changing the catalogue")?;
+    if intent.is_reserved() {
+        let detail = format!("`{intent}` is the service's own: what it takes is not the catalogue's to say");
+        return Err(Malformed::whole(detail).into());
+    }
     let now = books.now();
     let person = operator.person();
     let live = books.catalogue()?.version;

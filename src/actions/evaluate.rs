@@ -5,17 +5,15 @@ use super::answer::Answer;
 use super::caller::Presented;
 use super::evaluated::{self, Evaluated, decision_state, draft};
 use super::judge::{judge, reserve};
+use super::question::{self, Posed};
 use super::recording::{Beside, Content};
 use super::replay;
 use super::request::{Derived, Private};
 use super::{enforcement_point, lookup, queue, request, withdraw};
 use crate::committer::{Books, Life, LiveCatalogue, Standing};
-use crate::domain::{
-    DecisionId, Duration, EffectId, EnforcementPointId, Hash, Links, Malformed, Outcome, Scope,
-};
+use crate::domain::{DecisionId, Duration, EffectId, EnforcementPointId, Hash, Links, Malformed, Outcome};
 use crate::engine::step::{self, Asked, Load, QueueUse, Same};
 use crate::engine::{self, Action, Described, OutcomeFrom};
-use crate::evidence::receipt::Kind;
 use crate::storage::decision::{Decision, DecisionKind, DecisionStatus};
 use crate::storage::effect::{Effect, EffectStatus};
 use crate::storage::idempotency::Answered;
@@ -50,6 +48,8 @@ pub struct Call {
     pub key: Option<String>,
     /// How answers link to pages.
     pub links: Links,
+    /// The question that is asked or answered with it, if it is one of the service's own.
+    pub posed: Option<Posed>,
 }
 
 /// Answers one described action and records the answer.
@@ -74,7 +74,11 @@ pub fn evaluate(books: &mut Books<'_>, call: &Call) -> Result<Answer, Error> {
         &mut queue,
     )?;
     let looked = queue.looked;
+    let (settled, reach) = question::reach(books, call, &standing, settled)?;
     let mut course = Vec::new();
+    if let Some(reach) = &reach {
+        course.push(("reach", json!(reach.as_str())));
+    }
     if let Some((asked, _)) = &named {
         course.push(("asked", decision_state(asked)));
     }
@@ -83,7 +87,16 @@ pub fn evaluate(books: &mut Books<'_>, call: &Call) -> Result<Answer, Error> {
     }
     record(
         books,
-        &Evaluated { call, standing: &standing, action: &action, judged, settled, course, request_hash },
+        &Evaluated {
+            call,
+            standing: &standing,
+            action: &action,
+            judged,
+            settled,
+            course,
+            request_hash,
+            reach,
+        },
     )
 }
 
@@ -103,8 +116,14 @@ fn admit(books: &mut Books<'_>, call: &Call) -> Result<Arc<Standing>, Error> {
             return Err(Error::Dead(life));
         }
     }
-    if !standing.scopes.intersection(call.presented.scopes).contains(Scope::ActionRequest) {
-        return Err(Error::InsufficientScope(Scope::ActionRequest));
+    let needed = call.described.intent.scope();
+    if !standing.scopes.intersection(call.presented.scopes).contains(needed) {
+        return Err(Error::InsufficientScope(needed));
+    }
+    if call.described.intent.is_reserved() != call.posed.is_some() {
+        let detail =
+            format!("`{}` is the service's own: questions go to /v1/questions", call.described.intent);
+        return Err(Malformed::at("/intent", detail).into());
     }
     if let Some(tenant) = &call.described.tenant
         && tenant != books.slug()
@@ -132,7 +151,9 @@ fn admit(books: &mut Books<'_>, call: &Call) -> Result<Arc<Standing>, Error> {
 /// The facts to decide on: derived from the arguments wherever the catalogue knows the intent.
 fn facts(standing: &Standing, call: &Call) -> Result<Action, Error> {
     let entry = standing.catalogue.catalogue.entries.get(&call.described.intent);
-    let action = request::live_action(entry, &call.described, call.enforcement_point, call.derived.as_ref())?;
+    let mut action =
+        request::live_action(entry, &call.described, call.enforcement_point, call.derived.as_ref())?;
+    action.untrusted |= standing.tainted_by.is_some();
     if entry.is_some_and(|entry| entry.irreversible) && call.key.is_none() {
         return Err(Malformed::whole(format!(
             "`{}` cannot be taken back: send an Idempotency-Key header",
@@ -236,7 +257,7 @@ fn record(books: &mut Books<'_>, evaluated: &Evaluated<'_>) -> Result<Answer, Er
     let output = evaluated::output(evaluated, waiting.as_ref(), claimed.as_ref());
     let mut content = Content::default();
     let input = evaluated::input(books, evaluated, &mut content);
-    let mut draft = draft(standing, Kind::GateEvaluate, input, output);
+    let mut draft = draft(standing, evaluated::kind(call), input, output);
     draft.outcome = Some(settled.outcome);
     draft.intent = Some(call.described.intent.clone());
     draft.facts_from = Some(action.facts_from);
@@ -244,6 +265,7 @@ fn record(books: &mut Books<'_>, evaluated: &Evaluated<'_>) -> Result<Answer, Er
     let found_by = lookup::of_call(books.lookup_key(), &call.described, *request_hash, effect_key);
     let stored = Beside { content: content.finish(), found_by }.record(books, draft)?;
     take_its_course(books, evaluated, &stored, decision.map(|(id, ..)| id))?;
+    question::follow(books, evaluated, &stored)?;
     if let Some(mut effect) = claimed.clone() {
         effect.log_index = stored.log_index;
         let (connection, slug) = books.place();

@@ -2,6 +2,7 @@
 
 use super::evaluate::Call;
 use super::judge::Judged;
+use super::question::{self, Posed, Reach};
 use super::recording::Content;
 use super::request;
 use crate::committer::{Books, Draft, Standing};
@@ -26,6 +27,17 @@ pub(super) struct Evaluated<'a> {
     /// input document.
     pub(super) course: Vec<(&'static str, Value)>,
     pub(super) request_hash: Hash,
+    /// Whether a question that was asked reaches whom it is for.
+    pub(super) reach: Option<Reach>,
+}
+
+/// What the call is recorded as.
+pub(super) fn kind(call: &Call) -> Kind {
+    match &call.posed {
+        None => Kind::GateEvaluate,
+        Some(Posed::Ask(_)) => Kind::QuestionAsk,
+        Some(Posed::Answer(_)) => Kind::QuestionAnswer,
+    }
 }
 
 /// A draft that names the standing's people and versions.
@@ -50,7 +62,10 @@ pub(super) fn draft(
 pub(super) fn input(books: &Books<'_>, evaluated: &Evaluated<'_>, content: &mut Content) -> Document {
     let Evaluated { call, standing, action, judged, course, .. } = evaluated;
     let mut input = Document::with_room(2048);
-    input.plain("kind", Kind::GateEvaluate);
+    input.plain("kind", kind(call));
+    if let Some(id) = standing.tainted_by {
+        input.plain("tainted_by", id);
+    }
     input.plain("tenant", books.slug());
     input.plain("principal", standing.credential.principal);
     input.plain("agent", standing.agent.id);
@@ -119,6 +134,9 @@ pub(super) fn output(
         if approvals.iter().any(|approvals| *approvals != Approvals::own()) {
             output.value("approvals", &approvals.iter().map(Approvals::to_json).collect());
         }
+    }
+    if let Some(question) = question::answered(evaluated) {
+        output.value("question", &question);
     }
     if let Some(effect) = claimed {
         let mut claim = Document::default();

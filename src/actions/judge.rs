@@ -3,11 +3,12 @@
 use super::Error;
 use crate::committer::{Books, Standing};
 use crate::crypto::{AuthKey, hmac_sha256};
-use crate::domain::{PrincipalId, Scopes};
+use crate::domain::{ExternalName, PrincipalId, Scopes};
 use crate::engine::{self, Action, Book, BookOwner, Reservation, Used, Verdict, check_domains};
 use crate::evidence::document::Document;
 use crate::storage::book;
 use serde_json::json;
+use std::collections::HashSet;
 
 /// A verdict, and what it rests on beside the documents: with it, the same answer can be decided again.
 #[derive(Debug)]
@@ -29,21 +30,33 @@ pub(super) fn judge(
     carried: Scopes,
     action: &Action,
 ) -> Result<Judged, Error> {
-    let now = books.now();
     let terms = standing.credential_terms();
     let nothing = Used::default();
-    let unread = standing.view(&terms, &nothing, carried);
-    check_domains(&unread, action, now)?;
+    judge_as(books, &standing.view(&terms, &nothing, carried), &standing.known, action)
+}
+
+/// The same for a standing that is no credential's; `unread` has looked into no book yet.
+///
+/// # Errors
+/// Those of [`judge`].
+pub(super) fn judge_as(
+    books: &mut Books<'_>,
+    unread: &engine::Standing<'_>,
+    approved_before: &HashSet<ExternalName>,
+    action: &Action,
+) -> Result<Judged, Error> {
+    let now = books.now();
+    check_domains(unread, action, now)?;
     let mut used = Vec::new();
-    let (verdict, _) = engine::decide_reading(&unread, action, now, |look| {
-        let key = book_key(books.lookup_key(), standing.credential.principal, &look.book);
+    let (verdict, _) = engine::decide_reading(unread, action, now, |look| {
+        let key = book_key(books.lookup_key(), unread.principal, &look.book);
         let (connection, slug) = books.place();
         let amount = book::used(connection, slug, &key, look.since)?;
         used.push(amount);
         Ok::<_, Error>(amount)
     })?;
     let names = action.counterparties.iter().enumerate();
-    let known = names.filter(|(_, name)| standing.known.contains(*name)).map(|(place, _)| place).collect();
+    let known = names.filter(|(_, name)| approved_before.contains(*name)).map(|(place, _)| place).collect();
     Ok(Judged { verdict, used, known })
 }
 

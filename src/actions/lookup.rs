@@ -29,7 +29,7 @@ pub fn of_reference(key: &AuthKey, reference: &str) -> Hash {
 
 /// The keyed hash of what a receipt was asked for; `None` where it is no call, or its content is erased.
 pub fn request_of(key: &AuthKey, stored: &StoredReceipt) -> Option<Hash> {
-    if stored.body.kind != Kind::GateEvaluate {
+    if !stored.body.kind.is_call() {
         return None;
     }
     let described =
@@ -49,7 +49,7 @@ pub fn references_of(stored: &StoredReceipt) -> Vec<String> {
             content("/input/details").and_then(|details| details.get("reference").cloned())
         }
         Kind::DecisionResolve => content("/input/reference"),
-        Kind::GateEvaluate => {
+        Kind::GateEvaluate | Kind::QuestionAsk | Kind::QuestionAnswer => {
             read(&stored.output).and_then(|output| output.get("effect")?.get("idempotency_key").cloned())
         }
         Kind::GateReplay
@@ -70,6 +70,12 @@ pub fn references_of(stored: &StoredReceipt) -> Vec<String> {
         | Kind::DecisionDecline
         | Kind::DecisionExpire
         | Kind::DecisionRenew
+        | Kind::QuestionLost
+        | Kind::QuestionAnswered
+        | Kind::QuestionFetch
+        | Kind::QuestionWithdraw
+        | Kind::QuestionExpire
+        | Kind::QuestionReceive
         | Kind::DecisionWithdraw
         | Kind::AccessMinute
         | Kind::LogGap

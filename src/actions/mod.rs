@@ -21,6 +21,7 @@ pub mod mandate;
 pub mod policy;
 pub mod preview;
 pub mod principal;
+pub mod question;
 mod queue;
 mod recording;
 mod replay;

@@ -363,7 +363,8 @@ fn look_over(
 /// The facts of a call, read as the catalogue of today says; `None` if it does not take the arguments.
 fn action(standing: &Standing, recorded: &Recorded) -> Option<Action> {
     let entry = standing.catalogue.catalogue.get(&recorded.described.intent);
-    request::action(entry, &recorded.described, recorded.enforcement_point).ok()
+    let action = request::action(entry, &recorded.described, recorded.enforcement_point).ok()?;
+    Some(Action { untrusted: action.untrusted || recorded.tainted, ..action })
 }
 
 /// Whether no document decided: an approval that was not good, or an agent that asked too much.

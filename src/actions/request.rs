@@ -70,6 +70,14 @@ pub(super) fn action(
     described: &Described,
     point: Option<EnforcementPointId>,
 ) -> Result<Action, Malformed> {
+    if described.intent.is_reserved() {
+        // The service itself says whom a question is from and for.
+        return Ok(Action {
+            registered: true,
+            facts_from: FactsFrom::Derived,
+            ..Action::described(described)
+        });
+    }
     if let Some(entry) = entry {
         return engine::derive(entry, described);
     }

@@ -3,6 +3,7 @@
 use super::Error;
 use super::evaluate::asked;
 use super::judge::judge;
+use super::question;
 use super::request::{self, described_again};
 use super::tell;
 use crate::committer::{Books, Draft, Life};
@@ -27,13 +28,22 @@ pub(super) enum Reconsidered {
 
 /// Asks the engine again about the call behind a decision, under what is live now.
 pub(super) fn reconsider(books: &mut Books<'_>, decision: &Decision) -> Result<Reconsidered, Error> {
-    let Some(standing) = books.standing(decision.credential)? else {
+    reconsider_call(books, decision.credential, decision.log_index)
+}
+
+/// The same for the call that a receipt at a place of the log records.
+pub(super) fn reconsider_call(
+    books: &mut Books<'_>,
+    credential: CredentialId,
+    log_index: u64,
+) -> Result<Reconsidered, Error> {
+    let Some(standing) = books.standing(credential)? else {
         return Ok(Reconsidered::Gone("its credential is gone"));
     };
     if standing.life(books.now()) != Life::Live {
         return Ok(Reconsidered::Gone("its credential is no longer live"));
     }
-    let Some(stored) = books.receipt(decision.log_index)? else {
+    let Some(stored) = books.receipt(log_index)? else {
         return Ok(Reconsidered::Gone("its receipt is gone"));
     };
     let input: Value = read(&stored.input)?;
@@ -42,9 +52,10 @@ pub(super) fn reconsider(books: &mut Books<'_>, decision: &Decision) -> Result<R
         return Ok(Reconsidered::Gone("its content was erased"));
     };
     let entry = standing.catalogue.catalogue.get(&described.intent);
-    let Ok(action) = request::action(entry, &described, request::enforcement_point(&input)) else {
+    let Ok(mut action) = request::action(entry, &described, request::enforcement_point(&input)) else {
         return Ok(Reconsidered::Gone("the catalogue no longer accepts its arguments"));
     };
+    action.untrusted |= standing.tainted_by.is_some();
     let carried = input.get("scopes").and_then(Value::as_array).map(|names| {
         names.iter().filter_map(Value::as_str).filter_map(|name| name.parse().ok()).collect::<Scopes>()
     });
@@ -69,7 +80,8 @@ pub(super) fn after_narrowing(
 ) -> Result<(), Error> {
     let (connection, slug) = books.place();
     let undecided = decision::undecided(connection, slug, principal)?;
-    withdraw_where_due(books, &undecided, reason)
+    withdraw_where_due(books, &undecided, reason)?;
+    question::after_narrowing(books, principal, reason)
 }
 
 /// After the catalogue says something else of an intent: what was shown, or approved, were facts read in another way,
@@ -203,7 +215,7 @@ pub(super) fn after_revocation(
             withdraw(books, &pending, "its credential was revoked")?;
         }
     }
-    Ok(())
+    question::after_revocation(books, principal, revoked)
 }
 
 /// Takes back one decision, with a receipt in its credential's chain.

@@ -7,7 +7,7 @@ use crate::committer::{Life, clock};
 use crate::crypto::secret::{Secret, SecretKind};
 use crate::crypto::sha256;
 use crate::crypto::token::{Bearer, Claims, PointClaims, TokenError, Verified};
-use crate::domain::{Chain, EnforcementPointId, Scopes, TenantSlug};
+use crate::domain::{AgentKind, Chain, EnforcementPointId, Scopes, TenantSlug};
 use crate::engine::{MandateDocument, effective_scopes};
 use crate::storage::access::Subject;
 use crate::storage::credential::Credential;
@@ -219,7 +219,13 @@ impl App {
         if let Some(detail) = describe(found.life, &found.credential) {
             return Err(CallerError::Dead { tenant, subject, detail });
         }
-        Ok(AgentCaller { tenant, presented, principal: found.credential.principal, scopes: found.scopes })
+        Ok(AgentCaller {
+            tenant,
+            presented,
+            principal: found.credential.principal,
+            scopes: found.scopes,
+            kind: found.kind,
+        })
     }
 }
 
@@ -238,6 +244,7 @@ struct Found {
     credential: Credential,
     life: Life,
     scopes: Scopes,
+    kind: AgentKind,
 }
 
 fn live_credential(
@@ -262,7 +269,7 @@ fn live_credential(
         StoreError::Corrupt { place: "mandates", detail }
     })?;
     let document = storage::read_document("mandates.document", &mandate.document, MandateDocument::read)?;
-    Ok(Some(Found { credential, life, scopes: effective_scopes(carried, &document) }))
+    Ok(Some(Found { kind: agent.kind, credential, life, scopes: effective_scopes(carried, &document) }))
 }
 
 /// The key id a token names, read without believing it.

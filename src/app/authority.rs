@@ -33,7 +33,7 @@ const PAGE: i64 = 256;
 const MOST_ROUNDS: usize = 3;
 
 /// Acts that put something there, or take it away, and calls that something came of.
-const KINDS: [Kind; 26] = [
+const KINDS: [Kind; 28] = [
     Kind::TenantSetup,
     Kind::PrincipalCreate,
     Kind::PrincipalPassword,
@@ -50,6 +50,8 @@ const KINDS: [Kind; 26] = [
     Kind::EnforcementPointCreate,
     Kind::EnforcementPointRevoke,
     Kind::GateEvaluate,
+    Kind::QuestionAsk,
+    Kind::QuestionAnswer,
     Kind::GateWithdrawn,
     Kind::EffectOutcome,
     Kind::DecisionApprove,

@@ -3,7 +3,7 @@
 
 use super::mailer::Mailer;
 use super::{App, Settings, digest, lookup, retention, witness};
-use crate::actions::{Error, sweep};
+use crate::actions::{Error, question, sweep};
 use crate::committer::{Books, clock};
 use crate::domain::{Duration, TenantSlug, Timestamp};
 use crate::storage::{self, Database, StoreError};
@@ -95,7 +95,8 @@ async fn pause(app: &App, now: Timestamp) -> Wait {
         .read(|connection| {
             let decision = storage::decision::next_due(connection)?;
             let effect = storage::effect::next_due(connection)?;
-            Ok(decision.into_iter().chain(effect).min())
+            let question = storage::question::next_due(connection)?;
+            Ok(decision.into_iter().chain(effect).chain(question).min())
         })
         .await;
     match next {
@@ -118,11 +119,12 @@ pub(super) async fn tenants(app: &App) -> Result<Vec<TenantSlug>, StoreError> {
 /// Sweeps what is due; `true` if more may be.
 async fn sweep_once(app: &Arc<App>) -> Result<bool, StoreError> {
     let now = clock::now();
-    let (decisions, effects, minutes) = app
+    let (decisions, effects, questions, minutes) = app
         .read(move |connection| {
             Ok((
                 storage::decision::due(connection, now, MOST_AT_ONCE)?,
                 storage::effect::due(connection, now, MOST_AT_ONCE)?,
+                storage::question::due(connection, now, MOST_AT_ONCE)?,
                 storage::access::tenants_with_open_minutes(connection, now.minute())?,
             ))
         })
@@ -133,6 +135,9 @@ async fn sweep_once(app: &Arc<App>) -> Result<bool, StoreError> {
     }
     for (tenant, id) in effects {
         turned |= run(app, tenant, move |books| sweep::overdue(books, id)).await;
+    }
+    for (tenant, id) in questions {
+        turned |= run(app, tenant, move |books| question::expire(books, id)).await;
     }
     for tenant in minutes {
         more |= run(app, tenant, move |books| sweep::close_minutes(books, now.minute())).await;

@@ -80,7 +80,9 @@ fn stated_intent(
 ) -> Result<Stated, StoreError> {
     let tenant = &stored.body.tenant;
     let place = match stored.body.kind {
-        Kind::GateEvaluate => return Ok(intent_of(input)),
+        Kind::GateEvaluate | Kind::QuestionAsk | Kind::QuestionAnswer | Kind::QuestionReceive => {
+            return Ok(intent_of(input));
+        }
         Kind::GateReplay => named::<ReceiptId>(input, "first").map(|first| first.log_index()),
         Kind::DecisionApprove | Kind::DecisionDecline | Kind::DecisionResolve => {
             match named::<DecisionId>(input, "decision") {
@@ -109,6 +111,11 @@ fn stated_intent(
         | Kind::EnforcementPointRevoke
         | Kind::DecisionExpire
         | Kind::DecisionRenew
+        | Kind::QuestionLost
+        | Kind::QuestionAnswered
+        | Kind::QuestionFetch
+        | Kind::QuestionWithdraw
+        | Kind::QuestionExpire
         | Kind::DecisionWithdraw
         | Kind::AccessMinute
         | Kind::LogGap

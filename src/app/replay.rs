@@ -196,7 +196,7 @@ impl Replay {
             return Ok(());
         }
         let kind = stored.body.kind;
-        if kind == Kind::GateEvaluate {
+        if kind.is_decided() {
             return self.decide(connection, again, &stored);
         }
         if kind == Kind::GateReplay {

@@ -5,8 +5,8 @@ use super::log::{Mark, TenantLog};
 use super::standing::{LiveCatalogue, LiveMandate, LivePolicy, Standing, StandingCache};
 use crate::crypto::AuthKey;
 use crate::domain::{
-    AgentId, Chain, CredentialId, FactsFrom, Hash, Intent, Links, Outcome, PrincipalId, ReceiptId,
-    TenantSlug, Timestamp,
+    AgentId, Chain, CredentialId, ExternalName, FactsFrom, Hash, Intent, Links, Outcome, PrincipalId,
+    ReceiptId, TenantSlug, Timestamp,
 };
 use crate::engine::ENGINE_VERSION;
 use crate::evidence::document::Canonical;
@@ -15,6 +15,7 @@ use crate::storage::decision::Decision;
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::tenant::Tenant;
 use crate::storage::{self, AnyConnection, StoreError};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// What an action wants recorded.
@@ -191,6 +192,12 @@ impl<'a> Books<'a> {
     pub fn mandate(&mut self, principal: PrincipalId) -> Result<Arc<LiveMandate>, StoreError> {
         let epoch = self.log.head.authority_epoch;
         self.cache.at_epoch(epoch).mandate(self.connection, &self.log.keys.tenant.slug, principal)
+    }
+
+    /// Whom a principal approved before.
+    pub fn known(&mut self, principal: PrincipalId) -> Result<Arc<HashSet<ExternalName>>, StoreError> {
+        let epoch = self.log.head.authority_epoch;
+        self.cache.at_epoch(epoch).known(self.connection, &self.log.keys.tenant.slug, principal)
     }
 
     /// The tenant's live policy.

@@ -1,6 +1,8 @@
 //! Everything that decides about one credential, read together and kept while nothing of it changes.
 
-use crate::domain::{CredentialId, ExternalName, Intent, PrincipalId, Scopes, TenantSlug, Timestamp};
+use crate::domain::{
+    CredentialId, ExternalName, Intent, PrincipalId, QuestionId, Scopes, TenantSlug, Timestamp,
+};
 use crate::engine::{
     self, Catalogue, CredentialClauses, CredentialTerms, MandateDocument, PolicyDocument, Used,
 };
@@ -62,6 +64,8 @@ pub struct Standing {
     pub known: Arc<HashSet<ExternalName>>,
     /// The tenant's zone.
     pub zone: Tz,
+    /// The first question whose answer it, or a credential it comes from, fetched: what it asks counts as untrusted.
+    pub tainted_by: Option<QuestionId>,
 }
 
 /// Whether a credential may be used at an instant.
@@ -205,7 +209,10 @@ impl StandingCache {
             .filter_map(|one| Some((one.id, one.clauses.as_deref()?)))
             .map(|(id, text)| Ok((id, read_document("credentials.clauses", text, CredentialClauses::read)?)))
             .collect::<Result<_, StoreError>>()?;
+        let ids: Vec<CredentialId> = line().map(|one| one.id).collect();
+        let tainted_by = storage::question::first_fetched(connection, tenant, &ids)?;
         Ok(Standing {
+            tainted_by,
             zone,
             scopes,
             clauses,
@@ -282,7 +289,7 @@ impl StandingCache {
         Ok(catalogue)
     }
 
-    fn known(
+    pub(super) fn known(
         &mut self,
         connection: &mut AnyConnection,
         tenant: &TenantSlug,

@@ -123,6 +123,8 @@ identifiers! {
     MandateId "mdt_";
     /// An item of a principal's queue.
     DecisionId "dec_";
+    /// A question to another member's agents.
+    QuestionId "qst_";
     /// What one allow lets happen once.
     EffectId "eff_";
     /// The record of one call or act of authority.

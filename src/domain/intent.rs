@@ -1,5 +1,6 @@
 //! The dotted names of actions, and the patterns clauses match them with.
 
+use super::Scope;
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -18,6 +19,27 @@ fn is_intent(text: &str) -> bool {
 pub struct Intent(Arc<str>);
 
 impl Intent {
+    /// Asking another member's agent; decided under the asker's terms.
+    pub const QUESTION_ASK: &str = "question.ask";
+    /// Being asked; decided under the terms of whom the question is for.
+    pub const QUESTION_RECEIVE: &str = "question.receive";
+    /// Answering; decided under the answerer's terms.
+    pub const QUESTION_ANSWER: &str = "question.answer";
+
+    /// Whether the service decides on it by itself, so that nobody else may put it to the gate or catalogue it.
+    pub fn is_reserved(&self) -> bool {
+        self.as_str() == "question" || self.as_str().starts_with("question.")
+    }
+
+    /// The scope that it takes.
+    pub fn scope(&self) -> Scope {
+        match self.as_str() {
+            Self::QUESTION_ASK => Scope::QuestionAsk,
+            Self::QUESTION_RECEIVE | Self::QUESTION_ANSWER => Scope::QuestionAnswer,
+            _ => Scope::ActionRequest,
+        }
+    }
+
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -25,7 +25,7 @@ pub use decimal::Decimal;
 pub use hash::Hash;
 pub use id::{
     AgentId, CallId, Chain, CredentialId, DecisionId, EffectId, EnforcementPointId, ExportId, KeyId,
-    MandateId, PrincipalId, ReceiptId, TenantId,
+    MandateId, PrincipalId, QuestionId, ReceiptId, TenantId,
 };
 pub use intent::{Intent, IntentPattern};
 pub use links::Links;
@@ -35,6 +35,6 @@ pub use name::{ExternalName, Label};
 pub(crate) use name::{is_hidden, objection};
 pub use outcome::{FactsFrom, Outcome};
 pub use scope::{Scope, Scopes};
-pub use status::{DecisionKind, DecisionStatus, EffectStatus};
+pub use status::{DecisionKind, DecisionStatus, EffectStatus, QuestionStatus};
 pub use tenant::TenantSlug;
 pub use time::{Duration, Timestamp};

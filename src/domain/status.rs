@@ -151,3 +151,47 @@ impl FromStr for EffectStatus {
         }
     }
 }
+
+/// Where a question stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum QuestionStatus {
+    /// It waits for an answer.
+    Open,
+    /// An answer is there.
+    Answered,
+    /// Nobody answered in time.
+    Expired,
+    /// It was taken back.
+    Withdrawn,
+}
+
+impl QuestionStatus {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Open, Self::Answered, Self::Expired, Self::Withdrawn];
+
+    /// The status's name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Answered => "answered",
+            Self::Expired => "expired",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+}
+
+impl fmt::Display for QuestionStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for QuestionStatus {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or_else(|| {
+            let all = Self::ALL.map(Self::as_str).join(", ");
+            format!("`{}` is not a status: one of {all}", text.escape_debug())
+        })
+    }
+}

@@ -9,7 +9,8 @@ use super::document::{
 use super::reason::{ClauseRef, Finding, Reason, ServiceClause, Source};
 use super::terms::{Said, Terms};
 use crate::domain::{
-    AgentId, AgentKind, Country, CredentialId, FactsFrom, Outcome, PrincipalId, Scope, Scopes, Timestamp,
+    AgentId, AgentKind, Country, CredentialId, FactsFrom, Intent, Outcome, PrincipalId, Scope, Scopes,
+    Timestamp,
 };
 use chrono_tz::Tz;
 use std::collections::BTreeSet;
@@ -187,7 +188,7 @@ pub fn decide_reading<E>(
 /// The order is that of the rules: scopes, validity and kind of agent first, each alone enough to refuse;
 /// then policy, mandate and every credential, of which the most restrictive wins.
 pub fn decide(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Verdict {
-    if let Some(refusal) = refused_outright(standing, now) {
+    if let Some(refusal) = refused_outright(standing, action, now) {
         return Verdict::of(vec![refusal], Vec::new(), Vec::new());
     }
     let facts = Facts::new(standing, action, now);
@@ -241,16 +242,25 @@ pub fn effective_scopes(carried: Scopes, mandate: &MandateDocument) -> Scopes {
 }
 
 /// What stops every action of this standing, whatever it is.
-pub(super) fn refused_outright(standing: &Standing<'_>, now: Timestamp) -> Option<Finding> {
+pub(super) fn refused_outright(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Option<Finding> {
     let refuse = |clause, reason| Some(service(clause, Outcome::Refuse, reason));
     if standing.scopes.contains(Scope::MandateWrite) {
         return refuse(ServiceClause::CredentialScopes, Reason::ScopeWithheld);
     }
-    if !standing.scopes.contains(Scope::ActionRequest) {
-        return refuse(ServiceClause::CredentialScopes, Reason::ScopeNotCarried);
+    let needed = action.intent.scope();
+    if !standing.scopes.contains(needed) {
+        let reason = match needed {
+            Scope::ActionRequest => Reason::ScopeNotCarried,
+            other => Reason::QuestionScopeNotCarried(other),
+        };
+        return refuse(ServiceClause::CredentialScopes, reason);
     }
-    if !standing.mandate.scopes.contains(Scope::ActionRequest) {
-        return refuse(ServiceClause::MandateScopes, Reason::ScopeSwitchedOff);
+    if !standing.mandate.scopes.contains(needed) {
+        let reason = match needed {
+            Scope::ActionRequest => Reason::ScopeSwitchedOff,
+            other => Reason::QuestionScopeSwitchedOff(other),
+        };
+        return refuse(ServiceClause::MandateScopes, reason);
     }
     let valid = standing.mandate.valid;
     if let Some(from) = valid.and_then(|valid| valid.from).filter(|from| now < *from) {
@@ -259,8 +269,13 @@ pub(super) fn refused_outright(standing: &Standing<'_>, now: Timestamp) -> Optio
     if let Some(until) = valid.and_then(|valid| valid.until).filter(|until| now >= *until) {
         return refuse(ServiceClause::MandateExpired, Reason::Expired { until });
     }
+    let answers = action.intent.as_str() == Intent::QUESTION_ANSWER;
     match standing.agent_kind {
+        AgentKind::Answering if answers => None,
         AgentKind::Answering => refuse(ServiceClause::AgentKind, Reason::AgentAnswers),
+        AgentKind::Acting | AgentKind::Reading if answers => {
+            refuse(ServiceClause::AgentKind, Reason::AgentDoesNotAnswer)
+        }
         AgentKind::Acting | AgentKind::Reading => None,
     }
 }

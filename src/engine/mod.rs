@@ -94,4 +94,4 @@ pub use within::check_domains;
 
 /// The version of these rules that receipts name. It changes whenever some action could be answered
 /// otherwise than before, so that a recorded answer is decided again under the rules it was given under.
-pub const ENGINE_VERSION: &str = "3";
+pub const ENGINE_VERSION: &str = "4";

@@ -6,7 +6,7 @@ use super::book::MOST_BOOKS;
 use super::document::{Approvals, ClauseId, Obligation};
 use super::limit::{Each, Period};
 use super::unmet::Unmet;
-use crate::domain::{Amount, Country, CredentialId, Currency, Outcome, Timestamp};
+use crate::domain::{Amount, Country, CredentialId, Currency, Outcome, Scope, Timestamp};
 use std::{collections::BTreeSet, fmt};
 
 /// Which document, or the service itself, a finding comes from.
@@ -216,6 +216,12 @@ pub enum Reason {
     ScopeWithheld,
     /// The mandate has switched `action:request` off.
     ScopeSwitchedOff,
+    /// The credential does not carry the scope that a question takes.
+    QuestionScopeNotCarried(Scope),
+    /// The mandate has switched off the scope that a question takes.
+    QuestionScopeSwitchedOff(Scope),
+    /// Only an answering agent answers questions.
+    AgentDoesNotAnswer,
     /// The mandate does not hold yet.
     NotYetValid {
         /// Its first instant.
@@ -293,9 +299,10 @@ impl Reason {
             Self::Untrusted => "untrusted",
             Self::Trusted => "trusted",
             Self::Unmet(unmet) => unmet.code(),
-            Self::ScopeNotCarried => "scope-not-carried",
+            Self::ScopeNotCarried | Self::QuestionScopeNotCarried(_) => "scope-not-carried",
             Self::ScopeWithheld => "scope-withheld",
-            Self::ScopeSwitchedOff => "scope-switched-off",
+            Self::ScopeSwitchedOff | Self::QuestionScopeSwitchedOff(_) => "scope-switched-off",
+            Self::AgentDoesNotAnswer => "agent-does-not-answer",
             Self::NotYetValid { .. } => "not-yet-valid",
             Self::Expired { .. } => "expired",
             Self::AgentAnswers => "agent-answers",
@@ -350,6 +357,13 @@ impl fmt::Display for Reason {
                 f.write_str("the credential carries `mandate:write`, which belongs to people alone")
             }
             Self::ScopeSwitchedOff => f.write_str("the mandate has switched `action:request` off"),
+            Self::QuestionScopeNotCarried(scope) => {
+                write!(f, "the credential does not carry `{}`", scope.as_str())
+            }
+            Self::QuestionScopeSwitchedOff(scope) => {
+                write!(f, "the mandate has switched `{}` off", scope.as_str())
+            }
+            Self::AgentDoesNotAnswer => f.write_str("only an answering agent answers questions"),
             Self::NotYetValid { from } => write!(f, "the mandate holds from {from}"),
             Self::Expired { until } => write!(f, "the mandate held until {until}"),
             Self::AgentAnswers => f.write_str("the agent answers questions and has no actions"),

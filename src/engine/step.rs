@@ -291,6 +291,47 @@ fn anew<D>(verdict: Verdict, known_by: D, load: Load) -> Settled<D> {
     }
 }
 
+/// Whether a question that may be asked reaches whom it is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reachable {
+    /// It does.
+    There,
+    /// Nobody takes it: who does not exist, who cannot answer and who does not want it look the same.
+    Nobody,
+    /// Too many of the asker's wait already.
+    Full,
+}
+
+impl Reachable {
+    /// As input documents spell it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::There => "there",
+            Self::Nobody => "nobody",
+            Self::Full => "full",
+        }
+    }
+
+    /// The one spelt so.
+    pub fn of(word: &str) -> Option<Self> {
+        [Self::There, Self::Nobody, Self::Full].into_iter().find(|one| one.as_str() == word)
+    }
+}
+
+/// What becomes of a question that may be asked, by whether it reaches anybody; a yes is not used for one that does not.
+pub fn reached<D>(settled: Settled<D>, reach: Reachable) -> Settled<D> {
+    let (clause, reason) = match (settled.outcome, reach) {
+        (Outcome::Escalate | Outcome::Refuse, _) | (Outcome::Allow, Reachable::There) => return settled,
+        (Outcome::Allow, Reachable::Nobody) => {
+            ("question.unreachable", "nobody of that name takes this question")
+        }
+        (Outcome::Allow, Reachable::Full) => {
+            ("question.open", "too many questions of this principal wait for an answer already")
+        }
+    };
+    refused(settled.verdict, clause, reason.to_owned(), QueueUse::None)
+}
+
 fn as_found<D>(verdict: Verdict, queue: QueueUse<D>) -> Settled<D> {
     Settled { outcome: verdict.outcome, clauses: verdict.clauses(), reason: verdict.reason(), verdict, queue }
 }

@@ -52,6 +52,7 @@ pub(super) async fn evaluate(
         catalogue: catalogue.clone(),
         key: asked.key,
         links: app.links.clone(),
+        posed: None,
     };
     let uses_decision = call.described.decision.is_some();
     let answered = app.committer.gate(tenant.clone(), move |books| decide(books, &call)).await?;
@@ -180,7 +181,7 @@ fn subject(
     Ok(Presented::from(&**claims))
 }
 
-fn respond(answer: &Answer, receipt: &Receipt) -> HttpResponse {
+pub(super) fn respond(answer: &Answer, receipt: &Receipt) -> HttpResponse {
     let mut response = HttpResponse::Ok();
     if answer.is_replay {
         response.insert_header(("idempotency-replayed", "true"));

@@ -19,6 +19,7 @@ mod openapi;
 mod people;
 mod preview;
 mod problem;
+mod questions;
 mod request;
 mod routes;
 mod server;

@@ -219,6 +219,11 @@ fn schemas() -> Value {
             "reference": {}, "detail": {}, "evidence": {},
         })),
         "Approve": object(&["input_hash"], &json!({"input_hash": text(), "valid_for": seconds()})),
+        "Ask": object(&["to", "text"], &json!({
+            "to": {"type": "string", "description": "A person's id or e-mail, or an answering agent's id or name."},
+            "text": text(), "about": text(), "expires_in": seconds(), "decision": text(),
+        })),
+        "Answer": object(&["text"], &json!({"text": text(), "decision": text()})),
         "Decline": object(&[], &json!({"reason": text(), "narrow": {"type": "object"}})),
         "WhoAsked": object(&["q"], &json!({"q": {
             "oneOf": [text(), {"type": "object"}],

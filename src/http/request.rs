@@ -6,7 +6,7 @@ use crate::actions::caller::{AgentCaller, Operator, Person, PointCaller};
 use crate::actions::effect::Reporter;
 use crate::app::{App, Caller, CallerError, Presenter};
 use crate::crypto::token::Bearer;
-use crate::domain::{CallId, Malformed, TenantSlug, Timestamp};
+use crate::domain::{AgentKind, CallId, Malformed, TenantSlug, Timestamp};
 use crate::storage::access::Subject;
 use actix_web::http::header;
 use actix_web::{HttpMessage, HttpRequest};
@@ -73,6 +73,7 @@ pub(super) async fn presenter(app: &App, request: &HttpRequest) -> Result<Presen
             attribute(request, caller.tenant(), caller.subject());
             if let Caller::Agent(agent) = &caller {
                 app.limits.call(agent.presented.credential)?;
+                confine(request, agent.kind)?;
             }
             Ok(Presenter::Caller(caller))
         }
@@ -84,6 +85,32 @@ pub(super) async fn presenter(app: &App, request: &HttpRequest) -> Result<Presen
         Err(error) => {
             attribute_dead(request, &error);
             Err(error.into())
+        }
+    }
+}
+
+/// What an answering agent may call beside the gate, which refuses it everything: nothing else, whatever its scopes say.
+const OF_ANSWERING: [(&str, &str); 3] = [
+    ("GET", "/v1/questions"),
+    ("GET", "/v1/questions/{question}"),
+    ("POST", "/v1/questions/{question}/answer"),
+];
+
+/// Refuses an answering agent whatever is not in its table.
+fn confine(request: &HttpRequest, kind: AgentKind) -> Result<(), Problem> {
+    let pattern = request.match_pattern();
+    let is_listed = || {
+        OF_ANSWERING
+            .iter()
+            .any(|(method, path)| *method == request.method().as_str() && pattern.as_deref() == Some(*path))
+    };
+    match kind {
+        AgentKind::Acting | AgentKind::Reading => Ok(()),
+        AgentKind::Answering if is_listed() => Ok(()),
+        AgentKind::Answering => {
+            let detail =
+                "an answering agent reads the questions put to it and answers them, and nothing else";
+            Err(Error::Forbidden(detail.into()).into())
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Problem, agents, calls, coverage, decisions, enforcement_points, erasure, explain, exports, gate, health,
-    log, oauth, openapi, people, preview, terms, who,
+    log, oauth, openapi, people, preview, questions, terms, who,
 };
 use actix_web::http::Method;
 use actix_web::{HttpRequest, HttpResponse, web};
@@ -93,6 +93,11 @@ routes! {
     post "/oauth/token" Anyone 200 oauth::token, "Renew an agent's or enforcement point's token (RFC 6749 section 4.4)", body "TokenRequest";
     post "/v1/gate/evaluate" Program 200 gate::evaluate, "Put an action to the gate", body "Evaluate";
     post "/v1/effects/{effect}/outcome" Program 200 decisions::outcome, "Report what became of an effect", body "EffectReport";
+    post "/v1/questions" Agent 200 questions::ask, "Ask another member's agent", body "Ask";
+    get "/v1/questions" Either 200 questions::list, "Questions that were asked, or that wait for an answer, newest first", query ["box", "status", "wait", "limit", "cursor"];
+    get "/v1/questions/{question}" Either 200 questions::get, "A question, with its answer once there is one", query ["wait"];
+    delete "/v1/questions/{question}" Either 200 questions::withdraw, "Take a question back";
+    post "/v1/questions/{question}/answer" Agent 200 questions::answer, "Answer a question", body "Answer";
     get "/v1/decisions" Either 200 decisions::list, "List decisions", query ["status", "limit", "cursor"];
     get "/v1/decisions/{decision}" Either 200 decisions::get, "One decision; waits for a change", query ["wait"];
     post "/v1/decisions/{decision}/approve" Person 200 decisions::approve, "Say yes once to what was shown", body "Approve";

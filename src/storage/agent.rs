@@ -67,6 +67,24 @@ pub fn find(
         .transpose()
 }
 
+/// The tenant's agents of a name, at most so many.
+pub fn named(
+    connection: &mut AnyConnection,
+    tenant: &TenantSlug,
+    name: &str,
+    most: usize,
+) -> Result<Vec<Agent>, StoreError> {
+    agents::table
+        .filter(agents::tenant.eq(tenant.as_str()).and(agents::name.eq(name)))
+        .filter(agents::kind.eq("answering").and(agents::retired_at.is_null()))
+        .order(agents::id)
+        .limit(i64::try_from(most).unwrap_or(i64::MAX))
+        .load::<Row>(connection)?
+        .into_iter()
+        .map(read_row)
+        .collect()
+}
+
 /// One person's agents after `after`, in the order of their ids.
 pub fn page(
     connection: &mut AnyConnection,

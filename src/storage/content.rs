@@ -11,8 +11,15 @@ use diesel::prelude::*;
 
 /// The kinds of receipt that record a request and what became of it; what others state is in force, or the service's
 /// own account.
-pub const OF_REQUESTS: [Kind; 5] =
-    [Kind::GateEvaluate, Kind::GateReplay, Kind::EffectOutcome, Kind::DecisionDecline, Kind::DecisionResolve];
+pub const OF_REQUESTS: [Kind; 7] = [
+    Kind::GateEvaluate,
+    Kind::QuestionAsk,
+    Kind::QuestionAnswer,
+    Kind::GateReplay,
+    Kind::EffectOutcome,
+    Kind::DecisionDecline,
+    Kind::DecisionResolve,
+];
 
 /// Erases the content of the receipts at these places, under the receipt at `by`; how many had any.
 pub fn erase(

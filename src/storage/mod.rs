@@ -36,6 +36,7 @@ mod migration;
 pub mod outbox;
 pub mod policy;
 pub mod principal;
+pub mod question;
 pub mod queue;
 mod read;
 pub mod receipt;

@@ -388,6 +388,35 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    questions (tenant, id) {
+        tenant -> Text,
+        id -> Text,
+        asker -> Text,
+        agent -> Text,
+        credential -> Text,
+        receiver -> Text,
+        answerer -> Nullable<Text>,
+        status -> Text,
+        ask_index -> BigInt,
+        receive_index -> BigInt,
+        asked_at -> BigInt,
+        expires_at -> BigInt,
+        ended_at -> Nullable<BigInt>,
+        answer_index -> Nullable<BigInt>,
+        due_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    fetched_answers (tenant, credential, question) {
+        tenant -> Text,
+        credential -> Text,
+        question -> Text,
+        log_index -> BigInt,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(
     tenants,
     heads,
@@ -413,5 +442,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     cosignatures,
     rounds,
     exports,
-    retention
+    retention,
+    questions,
+    fetched_answers
 );

@@ -25,7 +25,11 @@ enum Expected {
 use Expected::{AsIfItNeverWas, NotFound};
 
 /// Routes that take an id from the caller: method, path as the document writes it, what stands in the body.
-const WALKED: [(&str, &str, Expected); 28] = [
+const WALKED: [(&str, &str, Expected); 32] = [
+    ("GET", "/v1/questions", AsIfItNeverWas),
+    ("GET", "/v1/questions/{}", NotFound),
+    ("DELETE", "/v1/questions/{}", NotFound),
+    ("POST", "/v1/questions/{}/answer", NotFound),
     ("DELETE", "/v1/agents/{}", NotFound),
     ("DELETE", "/v1/enforcement-points/{}", NotFound),
     ("GET", "/v1/enforcement-points", AsIfItNeverWas),
@@ -57,7 +61,8 @@ const WALKED: [(&str, &str, Expected); 28] = [
 ];
 
 /// Routes that take no id of anything that belongs to a tenant, and why.
-const EXEMPT: [(&str, &str); 34] = [
+const EXEMPT: [(&str, &str); 35] = [
+    ("POST", "/v1/questions"),          // names somebody of the caller's tenant
     ("GET", "/v1/retention"),           // the caller's tenant's
     ("PUT", "/v1/retention"),           // the caller's tenant's
     ("POST", "/v1/coverage"),           // the caller's tenant's ledger
@@ -107,6 +112,7 @@ struct Owned {
     intent: String,
     point: String,
     token: String,
+    question: String,
 }
 
 impl Owned {
@@ -122,10 +128,11 @@ impl Owned {
             intent: "never.heard.of".into(),
             point: id("enf"),
             token: "never.a.token".into(),
+            question: id("qst"),
         }
     }
 
-    fn texts(&self) -> [&str; 8] {
+    fn texts(&self) -> [&str; 9] {
         [
             &self.agent,
             &self.credential,
@@ -135,6 +142,7 @@ impl Owned {
             &self.intent,
             &self.point,
             &self.token,
+            &self.question,
         ]
     }
 }
@@ -151,7 +159,15 @@ fn own(server: &Server) -> Owned {
         .as_array_mut()
         .unwrap()
         .push(json!({"id": "M-9", "intent": "owned.act", "effect": "allow"}));
+    for intent in ["question.ask", "question.receive"] {
+        let clause = json!({"id": intent.replace('.', "-"), "intent": intent, "effect": "allow"});
+        mandate["clauses"].as_array_mut().unwrap().push(clause);
+    }
+    mandate["scopes"] = json!(["action:request", "question:ask", "question:answer", "decision:read"]);
     person.put_mandate(&mandate);
+    let asks = Agent::of_kind(&person, "asks", "acting", &["question:ask"]);
+    let asked = asks.post("/v1/questions", &json!({"to": "m@example.test", "text": "?"}));
+    let asked = asked.expect_outcome("allow");
     let agent = Agent::new(&person, "owned");
     let allowed = agent.evaluate(&json!({"intent": "owned.act", "arguments": {}})).expect_outcome("allow");
     let escalated = agent.evaluate(&refund("5000.00")).expect_outcome("escalate");
@@ -165,6 +181,7 @@ fn own(server: &Server) -> Owned {
         intent: "owned.act".into(),
         point: text(&point["id"]),
         token: agent.token().to_owned(),
+        question: text(&asked["question"]["id"]),
     }
 }
 
@@ -192,6 +209,7 @@ fn call(client: &Client, method: &str, route: &str, things: &Owned) -> Vec<Reply
         route if route.starts_with("/v1/agents") => &things.agent,
         route if route.starts_with("/v1/credentials") => &things.credential,
         route if route.starts_with("/v1/decisions") => &things.decision,
+        route if route.starts_with("/v1/questions") => &things.question,
         route if route.starts_with("/v1/effects") => &things.effect,
         route if route.starts_with("/v1/catalogue") => &things.intent,
         route if route.starts_with("/v1/enforcement-points") => &things.point,
@@ -207,6 +225,7 @@ fn call(client: &Client, method: &str, route: &str, things: &Owned) -> Vec<Reply
         ("POST", "/v1/decisions/{}/resolve" | "/v1/effects/{}/outcome") => {
             vec![client.post(&path, &json!({"status": "done"}))]
         }
+        ("POST", "/v1/questions/{}/answer") => vec![client.post(&path, &json!({"text": "x"}))],
         ("POST", "/v1/receipts/{}/erase") => vec![client.post(&path, &json!({"reason": "x"}))],
         ("POST", "/v1/gate/evaluate") => vec![
             client.post(&path, &with(&refund("5000.00"), "decision", &*things.decision)),
@@ -284,7 +303,10 @@ fn another_tenants_ids_are_not_found(db: Db) {
 fn may_use(who: &str, method: &str, route: &str) -> bool {
     let (is_agent, is_point) = (who.ends_with("agent"), who.ends_with("point"));
     match (method, route) {
-        ("POST", "/v1/effects/{}/outcome") => is_agent || is_point,
+        ("POST", "/v1/effects/{}/outcome") => (is_agent && who != "answering agent") || is_point,
+        ("POST", "/v1/questions/{}/answer") => false,
+        (_, "/v1/questions/{}") => !is_agent && !is_point,
+        _ if who == "answering agent" => false,
         _ if is_point => false,
         (_, "/v1/enforcement-points/{}" | "/v1/receipts/{}/erase") => who == "operator",
         ("POST", "/v1/who")

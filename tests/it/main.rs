@@ -118,6 +118,7 @@ mod preview;
 mod process;
 #[cfg(test)]
 mod public_log;
+mod questions;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]

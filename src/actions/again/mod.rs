@@ -150,7 +150,7 @@ impl Again {
         stored: &StoredReceipt,
     ) -> Result<Case, NotAgain> {
         let body = &stored.body;
-        if body.kind != Kind::GateEvaluate {
+        if !body.kind.is_decided() {
             return Err(Undecidable::NotACall(body.kind).into());
         }
         if *body.engine_version != *ENGINE_VERSION {
@@ -167,7 +167,15 @@ impl Again {
         let policy = self.documents.policy(connection, version(body.policy_version, "policy")?)?;
         let principal = body.principal.ok_or_else(|| unnamed("principal"))?;
         let mandate = version(body.mandate_version, "mandate")?;
-        let line = self.documents.line(connection, body.credential.ok_or_else(|| unnamed("credential"))?)?;
+        let (country, line) = match body.credential {
+            Some(credential) => {
+                let line = self.documents.line(connection, credential)?;
+                (line.country, line.clauses.clone())
+            }
+            // Whom a question is for decides by their mandate alone.
+            None if body.kind == Kind::QuestionReceive => (None, Arc::default()),
+            None => return Err(unnamed("credential").into()),
+        };
         Ok(Case {
             entry,
             at: body.at,
@@ -175,8 +183,8 @@ impl Again {
             agent: body.agent.ok_or_else(|| unnamed("agent"))?,
             mandate: self.documents.mandate(connection, principal, mandate)?,
             policy,
-            country: line.country,
-            line: line.clauses.clone(),
+            country,
+            line,
             zone: self.zone,
             recorded,
         })
@@ -228,7 +236,9 @@ impl Case {
         let described = &self.recorded.described;
         engine::check_labels(&self.policy, described)?;
         // Malformed where the catalogue of then does not accept the arguments, which no recorded call is.
-        let action = &request::action(self.entry.as_deref(), described, self.recorded.enforcement_point)?;
+        let mut action = request::action(self.entry.as_deref(), described, self.recorded.enforcement_point)?;
+        action.untrusted |= self.recorded.tainted;
+        let action = &action;
         let verdict = self.standing(action, |standing| verdict(standing, action, self.at))?;
         Ok(self.settle(verdict))
     }
@@ -262,7 +272,10 @@ impl Case {
     fn settle(&self, verdict: Verdict) -> Settled<()> {
         let named = self.recorded.asked.as_ref().map(|asked| (asked, ()));
         let Ok(settled) = step::settle(verdict, named, self.at, &mut Seen(&self.recorded));
-        settled
+        match self.recorded.reach {
+            Some(reach) => step::reached(settled, reach),
+            None => settled,
+        }
     }
 }
 

@@ -3,10 +3,10 @@
 use super::Undecidable;
 use crate::actions::request::{counterparties, described_again, enforcement_point};
 use crate::domain::{
-    AgentKind, DecisionId, DecisionStatus, EnforcementPointId, ExternalName, PrincipalId, Role, Scopes,
-    Timestamp,
+    AgentKind, DecisionId, DecisionStatus, EnforcementPointId, ExternalName, PrincipalId, QuestionId, Role,
+    Scopes, Timestamp,
 };
-use crate::engine::step::{Asked, Given, Load, Same};
+use crate::engine::step::{Asked, Given, Load, Reachable, Same};
 use crate::engine::{Described, Grounds};
 use crate::storage::receipt::StoredReceipt;
 use serde::Deserialize;
@@ -33,6 +33,10 @@ pub(in crate::actions) struct Recorded {
     pub(in crate::actions) same: Option<Same<()>>,
     /// How much the agent asked already; nothing where nobody looked.
     pub(in crate::actions) load: Load,
+    /// Whether what it asked of counted as untrusted, whatever it said.
+    pub(in crate::actions) tainted: bool,
+    /// Whether a question reached whom it was for.
+    pub(in crate::actions) reach: Option<Reachable>,
     pub(in crate::actions) output: Value,
 }
 
@@ -49,6 +53,8 @@ struct Input {
     principal: PrincipalId,
     asked: Option<InputAsked>,
     queue: Option<InputQueue>,
+    tainted_by: Option<QuestionId>,
+    reach: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -98,7 +104,13 @@ impl Recorded {
             .same
             .map(|same| Ok(Same { known_by: (), is_approved: same.approved, shown: grounds(&same.shown)? }));
         let known = input.known.iter().filter_map(|place| counterparties.get(*place).cloned());
+        let reach = match input.reach.as_deref() {
+            None => None,
+            Some(word) => Some(Reachable::of(word).ok_or_else(|| unreadable("input", &"`reach`"))?),
+        };
         Ok(Self {
+            tainted: input.tainted_by.is_some(),
+            reach,
             described,
             enforcement_point,
             agent_kind: input.agent_kind,

@@ -152,7 +152,7 @@ impl Family {
         }
         let documents = Documents::of(stored)?;
         match stored.body.kind {
-            Kind::GateEvaluate => {
+            Kind::GateEvaluate | Kind::QuestionAsk | Kind::QuestionAnswer => {
                 let is_same = self.calls.contains(&stored.body.id)
                     || (self.request.is_some() && self.request == request(stored)?);
                 if is_same {
@@ -190,6 +190,12 @@ impl Family {
             | Kind::DecisionDecline
             | Kind::DecisionExpire
             | Kind::DecisionRenew
+            | Kind::QuestionLost
+            | Kind::QuestionAnswered
+            | Kind::QuestionFetch
+            | Kind::QuestionWithdraw
+            | Kind::QuestionExpire
+            | Kind::QuestionReceive
             | Kind::DecisionWithdraw
             | Kind::DecisionResolve
             | Kind::AccessMinute
@@ -228,7 +234,7 @@ fn root(
     tenant: &TenantSlug,
     found: &StoredReceipt,
 ) -> Result<Option<StoredReceipt>, Error> {
-    if found.body.kind == Kind::GateEvaluate {
+    if found.body.kind.is_call() {
         return Ok(Some(found.clone()));
     }
     let input = Documents::of(found)?.input;
@@ -243,7 +249,7 @@ fn root(
         None
     };
     let call = place.map(|place| receipt::find(connection, tenant, place)).transpose()?.flatten();
-    Ok(call.filter(|call| call.body.kind == Kind::GateEvaluate))
+    Ok(call.filter(|call| call.body.kind.is_call()))
 }
 
 /// The request of a call in the form that requests are compared in; nothing once it is erased.

@@ -87,7 +87,9 @@ pub(super) fn forget(books: &mut Books<'_>, stored: &StoredReceipt) -> Result<()
     lookup::forget_content(books, stored)?;
     let documents = Documents::of(stored)?;
     match stored.body.kind {
-        Kind::GateEvaluate => forget_call(books, stored, &documents),
+        Kind::GateEvaluate | Kind::QuestionAsk | Kind::QuestionAnswer => {
+            forget_call(books, stored, &documents)
+        }
         Kind::EffectOutcome | Kind::DecisionResolve => match documents.effect() {
             Some(id) => forget_report(books, id),
             None => Ok(()),
@@ -117,6 +119,12 @@ pub(super) fn forget(books: &mut Books<'_>, stored: &StoredReceipt) -> Result<()
         | Kind::DecisionApprove
         | Kind::DecisionExpire
         | Kind::DecisionRenew
+        | Kind::QuestionLost
+        | Kind::QuestionAnswered
+        | Kind::QuestionFetch
+        | Kind::QuestionWithdraw
+        | Kind::QuestionExpire
+        | Kind::QuestionReceive
         | Kind::DecisionWithdraw
         | Kind::LogGap
         | Kind::LogRestore

@@ -80,9 +80,15 @@ impl<'a> Act<'a> {
             }
             Kind::AccessMinute => noted::minute(&mut self),
             Kind::Export => noted::export(&mut self),
-            Kind::GateEvaluate => counts::answered(&mut self),
+            Kind::GateEvaluate | Kind::QuestionAsk | Kind::QuestionAnswer => counts::answered(&mut self),
             Kind::GateReplay
             | Kind::GateWithdrawn
+            | Kind::QuestionReceive
+            | Kind::QuestionLost
+            | Kind::QuestionAnswered
+            | Kind::QuestionFetch
+            | Kind::QuestionWithdraw
+            | Kind::QuestionExpire
             | Kind::EffectOutcome
             | Kind::DecisionDecline
             | Kind::DecisionExpire

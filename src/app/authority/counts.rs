@@ -6,7 +6,6 @@ use crate::actions::again;
 use crate::actions::evaluate::KEY_LIFETIME;
 use crate::committer::clock;
 use crate::domain::{CredentialId, Duration, Hash, Outcome};
-use crate::evidence::receipt::Kind;
 use crate::storage::held::{OfKey, Taken};
 use crate::storage::idempotency::Answered;
 use crate::storage::receipt::StoredReceipt;
@@ -90,7 +89,7 @@ impl Rows<'_> {
 
     fn key(&mut self, credential: &str, key: &str, row: &Answered, what: &str) -> Result<(), StoreError> {
         let answer = self.receipt(row.log_index)?;
-        let Some(answer) = answer.filter(|stored| stored.body.kind == Kind::GateEvaluate) else {
+        let Some(answer) = answer.filter(|stored| stored.body.kind.is_call()) else {
             self.say(format!("`idempotency_keys.log_index` of {what} leads to no answer"));
             return Ok(());
         };
@@ -177,7 +176,7 @@ impl Rows<'_> {
         };
         let what = what_took(row);
         let allowed = |stored: &StoredReceipt| {
-            stored.body.kind == Kind::GateEvaluate && stored.body.outcome == Some(Outcome::Allow)
+            stored.body.kind.is_decided() && stored.body.outcome == Some(Outcome::Allow)
         };
         match call.filter(allowed) {
             Some(call) => self.is(&format!("{table}.at"), &what, &json!(row.at), &json!(call.body.at)),

@@ -74,7 +74,7 @@ impl Course {
     pub(super) fn take(&mut self, stored: &StoredReceipt, line: &Value) {
         let (place, at) = (stored.log_index, stored.body.at);
         match stored.body.kind {
-            Kind::GateEvaluate => self.call(stored, line),
+            Kind::GateEvaluate | Kind::QuestionAsk | Kind::QuestionAnswer => self.call(stored, line),
             Kind::GateWithdrawn => {
                 if let Some(id) = named::<ReceiptId>(line, "/input/receipt") {
                     self.withdraw(id.log_index(), at);
@@ -106,6 +106,12 @@ impl Course {
             }
             Kind::MandatePut | Kind::PolicyPut | Kind::CataloguePut => self.changes.push(place),
             Kind::GateReplay
+            | Kind::QuestionReceive
+            | Kind::QuestionLost
+            | Kind::QuestionAnswered
+            | Kind::QuestionFetch
+            | Kind::QuestionWithdraw
+            | Kind::QuestionExpire
             | Kind::PrincipalCreate
             | Kind::PrincipalPassword
             | Kind::AgentCreate

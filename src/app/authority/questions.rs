@@ -149,7 +149,7 @@ impl Rows<'_> {
         let raising = self.receipt(row.log_index)?;
         let asks = raising.filter(|stored| {
             let line = line_of(stored);
-            stored.body.kind == Kind::GateEvaluate && named(&line, "/output/decision/id") == Some(row.id)
+            stored.body.kind.is_call() && named(&line, "/output/decision/id") == Some(row.id)
         });
         if let Some(stored) = asks {
             self.shown(stored, question.renewed).map(Some)
@@ -253,8 +253,7 @@ impl Rows<'_> {
 
 /// Whether a call was refused because its agent asks too much.
 fn says_flood(stored: &StoredReceipt) -> bool {
-    stored.body.kind == Kind::GateEvaluate
-        && line_of(stored).pointer("/output/clauses/0") == Some(&json!(FLOOD))
+    stored.body.kind.is_call() && line_of(stored).pointer("/output/clauses/0") == Some(&json!(FLOOD))
 }
 
 /// What was said with a decision's ending: by a person, as long as it is kept, or by the service.

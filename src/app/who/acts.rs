@@ -29,11 +29,16 @@ pub(super) fn says(stored: &StoredReceipt, names: &mut Names<'_>) -> Result<Stri
         None => Ok("an agent".into()),
     };
     Ok(match body.kind {
-        Kind::GateEvaluate => {
+        Kind::GateEvaluate | Kind::QuestionAsk | Kind::QuestionAnswer | Kind::QuestionReceive => {
             let outcome = body.outcome.map(Outcome::as_str).unwrap_or_default();
             let why = if reason.is_empty() { reason } else { format!(": {reason}") };
             format!("asked for `{intent}`, and was answered {outcome}{why}")
         }
+        Kind::QuestionLost => "asked somebody whom no question reaches".into(),
+        Kind::QuestionAnswered => format!("was answered {}", said(&input, "question")),
+        Kind::QuestionFetch => format!("fetched the answer to {}", said(&input, "question")),
+        Kind::QuestionWithdraw => format!("had question {} taken back: {reason}", said(&input, "question")),
+        Kind::QuestionExpire => format!("had no answer to {} in time", said(&input, "question")),
         Kind::GateReplay => format!("asked again what {} had answered", said(&input, "first")),
         Kind::GateWithdrawn => format!("lost the answer {}, which came too late", said(&input, "receipt")),
         Kind::MandatePut => {

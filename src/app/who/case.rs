@@ -4,11 +4,12 @@
 use super::effect::Ending;
 use super::find::Found;
 use crate::domain::{
-    AgentId, CredentialId, DecisionId, EffectId, Intent, Outcome, PrincipalId, ReceiptId, TenantSlug,
-    Timestamp,
+    AgentId, CredentialId, DecisionId, EffectId, Intent, Outcome, PrincipalId, QuestionId, ReceiptId,
+    TenantSlug, Timestamp,
 };
 use crate::evidence::receipt::Kind;
 use crate::storage::decision::{self, Decision, DecisionKind, DecisionStatus};
+use crate::storage::question;
 use crate::storage::receipt::{self, StoredReceipt};
 use crate::storage::{
     AnyConnection, StoreError, agent, behind, catalogue, credential, effect, mandate, policy,
@@ -161,7 +162,9 @@ impl Gathering<'_> {
     fn receipt(&mut self, stored: &Arc<StoredReceipt>) -> Result<(Arc<StoredReceipt>, Matter), StoreError> {
         let input = document(&stored.input);
         let call = match stored.body.kind {
-            Kind::GateEvaluate => Some(stored.clone()),
+            Kind::GateEvaluate | Kind::QuestionAsk | Kind::QuestionAnswer | Kind::QuestionReceive => {
+                Some(stored.clone())
+            }
             Kind::GateReplay => self.by_id(id(&input, "first"))?,
             Kind::GateWithdrawn => self.by_id(id(&input, "receipt"))?,
             Kind::DecisionApprove
@@ -169,6 +172,10 @@ impl Gathering<'_> {
             | Kind::DecisionExpire
             | Kind::DecisionRenew
             | Kind::DecisionWithdraw => self.call_of_decision(id(&input, "decision"))?,
+            Kind::QuestionLost => self.by_id(id(&input, "ask"))?,
+            Kind::QuestionAnswered | Kind::QuestionFetch | Kind::QuestionWithdraw | Kind::QuestionExpire => {
+                self.call_of_question(id(&input, "question"))?
+            }
             Kind::DecisionResolve | Kind::EffectOutcome => self.call_of_effect(id(&input, "effect"))?,
             Kind::CredentialCreate | Kind::CredentialDerive => {
                 if let Some(made) = id(&document(&stored.output), "id") {
@@ -215,6 +222,15 @@ impl Gathering<'_> {
             }
             matter @ (Matter::Call(_) | Matter::Act) => (about, matter),
         })
+    }
+
+    /// The call that asked a question.
+    fn call_of_question(&mut self, id: Option<QuestionId>) -> Result<Option<Arc<StoredReceipt>>, StoreError> {
+        let Some(id) = id else { return Ok(None) };
+        match question::find(self.connection, self.tenant, id)? {
+            Some(found) => self.at(found.ask_index),
+            None => Ok(None),
+        }
     }
 
     fn call_of_decision(&mut self, id: Option<DecisionId>) -> Result<Option<Arc<StoredReceipt>>, StoreError> {

@@ -95,7 +95,7 @@ pub fn explain(standing: &Standing<'_>, action: &Action, now: Timestamp) -> Expl
         Some(ComesTo::Outside(malformed)) => Some((*malformed).clone()),
         Some(ComesTo::NotReached | ComesTo::Passes | ComesTo::Finds(_)) | None => None,
     };
-    let refusal = refused_outright(standing, now);
+    let refusal = refused_outright(standing, action, now);
     let mut open = outside.is_none();
     for subject in [Subject::Scopes, Subject::Validity, Subject::AgentKind] {
         let found = refusal.as_ref().filter(|refusal| is_of(refusal, &subject));

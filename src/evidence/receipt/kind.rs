@@ -69,6 +69,22 @@ kinds! {
     DecisionResolve "decision.resolve";
     /// An effect ended, failed, or nobody knows.
     EffectOutcome "effect.outcome";
+    /// An agent asked another member's agent a question.
+    QuestionAsk "question.ask";
+    /// Whether a question may reach whom it is for.
+    QuestionReceive "question.receive";
+    /// A question reached nobody.
+    QuestionLost "question.lost";
+    /// An answering agent answered a question.
+    QuestionAnswer "question.answer";
+    /// An answer reached who asked.
+    QuestionAnswered "question.answered";
+    /// An acting agent fetched an answer: what it asks of the gate from then on counts as untrusted.
+    QuestionFetch "question.fetch";
+    /// A question was taken back.
+    QuestionWithdraw "question.withdraw";
+    /// Nobody answered a question in time.
+    QuestionExpire "question.expire";
     /// The list and count of one credential's minute in the call log.
     AccessMinute "access.minute";
     /// Calls that could not be recorded: from, until, how many.
@@ -85,6 +101,18 @@ kinds! {
     KeyRotate "key.rotate";
     /// The tenant was set up.
     TenantSetup "tenant.setup";
+}
+
+impl Kind {
+    /// Whether it records a described request and what the engine said to it, under a credential.
+    pub const fn is_call(self) -> bool {
+        matches!(self, Self::GateEvaluate | Self::QuestionAsk | Self::QuestionAnswer)
+    }
+
+    /// Whether it records what the engine said, whoever's terms it was under.
+    pub const fn is_decided(self) -> bool {
+        self.is_call() || matches!(self, Self::QuestionReceive)
+    }
 }
 
 impl fmt::Display for Kind {

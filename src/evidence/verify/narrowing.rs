@@ -121,7 +121,11 @@ fn matter(receipt: &Receipt, documents: Documents<'_>) -> Matter {
     let body = &receipt.body;
     let named = |document: Option<&Value>, name: &str| document?.get(name)?.as_str()?.parse().ok();
     match body.kind {
-        Kind::GateEvaluate | Kind::GateReplay => Matter::Answer {
+        Kind::GateEvaluate
+        | Kind::GateReplay
+        | Kind::QuestionAsk
+        | Kind::QuestionReceive
+        | Kind::QuestionAnswer => Matter::Answer {
             versions: [
                 (Versioned::Mandate(body.principal), body.mandate_version),
                 (Versioned::Policy, body.policy_version),
@@ -153,6 +157,11 @@ fn matter(receipt: &Receipt, documents: Documents<'_>) -> Matter {
         | Kind::DecisionDecline
         | Kind::DecisionExpire
         | Kind::DecisionRenew
+        | Kind::QuestionLost
+        | Kind::QuestionAnswered
+        | Kind::QuestionFetch
+        | Kind::QuestionWithdraw
+        | Kind::QuestionExpire
         | Kind::DecisionWithdraw
         | Kind::DecisionResolve
         | Kind::EffectOutcome

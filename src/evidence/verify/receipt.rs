@@ -123,13 +123,13 @@ fn check_document(field: &str, stated: Hash, document: Option<&Value>) -> Result
 
 /// What a receipt of the gate repeats of its documents must be the same there.
 fn check_statements(body: &Body, documents: Documents<'_>) -> Result<(), Fault> {
-    if !matches!(body.kind, Kind::GateEvaluate | Kind::GateReplay) {
+    if !body.kind.is_decided() && body.kind != Kind::GateReplay {
         return Ok(());
     }
     if let Some(output) = documents.output {
         let stated = body.outcome.map_or("absent", Outcome::as_str);
         let answered = output.get("outcome").and_then(Value::as_str);
-        let must_answer = body.kind == Kind::GateEvaluate;
+        let must_answer = body.kind.is_decided();
         if must_answer || answered.is_some() {
             same("outcome", &answered.unwrap_or("absent"), &stated, "the answer has another outcome")?;
         }

@@ -8,7 +8,7 @@ use super::report::{Fault, Site, same};
 use super::{Seen, Verifier};
 use crate::crypto::sha256;
 use crate::domain::Outcome;
-use crate::evidence::receipt::{Kind, Receipt};
+use crate::evidence::receipt::Receipt;
 use crate::evidence::{canonical, line::Line};
 use serde_json::Value;
 use std::sync::Arc;
@@ -173,10 +173,7 @@ impl Verifier {
         let found = sha256(&canonical::to_vec(&rest));
         let covered = found == body.output_hash;
         // What the gate answered is its output document: members beside the receipt that it does not cover were changed.
-        if !covered
-            && body.kind == Kind::GateEvaluate
-            && rest.as_object().is_some_and(|members| !members.is_empty())
-        {
+        if !covered && body.kind.is_call() && rest.as_object().is_some_and(|members| !members.is_empty()) {
             let detail = "the answer around the receipt was changed";
             return Err(Fault::differs("output_hash", body.output_hash, found, detail).of(body.id));
         }

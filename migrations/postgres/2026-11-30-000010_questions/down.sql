@@ -1,0 +1,2 @@
+DROP TABLE fetched_answers;
+DROP TABLE questions;
