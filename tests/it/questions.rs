@@ -91,7 +91,7 @@ fn a_question_is_asked_answered_and_fetched_and_the_log_decides_it_again(db: Db)
     for tainted in [&club.asks, &child] {
         let answer = tainted.evaluate(&note).expect_outcome("escalate");
         let receipt = answer["receipt"]["id"].as_str().unwrap();
-        let kept = tainted.get(&format!("/v1/receipts/{receipt}")).expect(200);
+        let kept = club.ada.get(&format!("/v1/receipts/{receipt}")).expect(200);
         assert_eq!(kept["input"]["tainted_by"], asked["question"]["id"], "{kept}");
     }
     let fresh = Agent::with_credential(
@@ -141,8 +141,13 @@ fn an_answering_agent_can_do_nothing_else_whatever_its_scopes_say(db: Db) {
             let place: Vec<&str> =
                 path.split('/').map(|part| if part.starts_with('{') { &*id } else { part }).collect();
             let body = json!({"intent": "notes.write", "to": "desk", "text": "x"});
-            let body = (method != "get" && method != "delete").then_some(&body);
-            let reply = club.desk.send(&method.to_uppercase(), &place.join("/"), &[], body);
+            let body = (method != "get" && method != "delete").then(|| body.to_string());
+            let reply = club.desk.send(
+                &method.to_uppercase(),
+                &place.join("/"),
+                &[("content-type", "application/json")],
+                body.as_deref().map(str::as_bytes),
+            );
             let is_refused = reply.status == 403
                 || (path == "/v1/gate/evaluate" && matches!(reply.status, 200 | 422))
                     && reply.json["outcome"] != "allow"
