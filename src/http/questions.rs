@@ -16,7 +16,6 @@ use crate::storage::{AnyConnection, StoreError, receipt};
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde_json::{Value, json};
 use std::time::Duration as Wait;
-use tokio::time::Instant;
 
 /// How long a caller may wait for a change.
 const LONGEST_WAIT_SECONDS: i64 = 60;
@@ -128,11 +127,11 @@ pub(super) async fn get(
     let id: QuestionId = path_id(&path, "question")?;
     let mut changes = app.watch_decisions();
     let mut found = find(&app, &caller, id).await?;
-    while Instant::now() < deadline
+    while tokio::time::Instant::now() < deadline
         && found.status_at(clock::now()) == QuestionStatus::Open
         && !app.is_stopping()
     {
-        let look_again = (Instant::now() + LOOK_AGAIN).min(deadline);
+        let look_again = (tokio::time::Instant::now() + LOOK_AGAIN).min(deadline);
         drop(tokio::time::timeout_at(look_again, changes.changed()).await);
         found = find(&app, &caller, id).await?;
     }
@@ -154,9 +153,9 @@ pub(super) async fn get(
     Ok(HttpResponse::Ok().json(shown))
 }
 
-fn deadline(query: &Query) -> Result<Instant, Problem> {
+fn deadline(query: &Query) -> Result<tokio::time::Instant, Problem> {
     let wait = query.number("wait", 0, 0, LONGEST_WAIT_SECONDS)?;
-    Ok(Instant::now() + Wait::from_secs(u64::try_from(wait).unwrap_or(0)))
+    Ok(tokio::time::Instant::now() + Wait::from_secs(u64::try_from(wait).unwrap_or(0)))
 }
 
 /// Who may read questions: a person, an agent that may ask, or an answering one that may answer.
@@ -224,11 +223,11 @@ pub(super) async fn list(app: web::Data<App>, request: HttpRequest) -> Result<Ht
                     .collect::<Result<Vec<_>, _>>()
             })
             .await?;
-        if !items.is_empty() || Instant::now() >= deadline || app.is_stopping() {
+        if !items.is_empty() || tokio::time::Instant::now() >= deadline || app.is_stopping() {
             let last = items.last().and_then(|last| last.get("id")?.as_str().map(str::to_owned));
             return Ok(super::page(&items, last, limit));
         }
-        let look_again = (Instant::now() + LOOK_AGAIN).min(deadline);
+        let look_again = (tokio::time::Instant::now() + LOOK_AGAIN).min(deadline);
         drop(tokio::time::timeout_at(look_again, changes.changed()).await);
     }
 }
