@@ -101,8 +101,7 @@ def identifier(prefixes): return spelt(f"(?:{prefixes})_[0-7][0-9a-hjkmnp-tv-z]{
 def is_time(value): return CHECKS["form"](value) and attempt(datetime.datetime.fromisoformat, value[:-1]) is not None
 KINDS = """gate.evaluate gate.replay gate.withdrawn mandate.put policy.put catalogue.put principal.create principal.password agent.create agent.retire
     credential.create credential.derive credential.revoke enforcement_point.create enforcement_point.revoke decision.approve decision.decline decision.expire
-    decision.renew decision.withdraw decision.resolve effect.outcome question.ask question.receive question.lost question.answer
-    question.answered question.fetch question.withdraw question.expire access.minute log.gap log.restore content.erase retention.put key.rotate export tenant.setup"""
+    decision.renew decision.withdraw decision.resolve effect.outcome question.ask question.receive question.lost question.answer question.answered question.fetch question.withdraw question.expire access.minute log.gap log.restore content.erase retention.put key.rotate export tenant.setup"""
 DECIDED = ("gate.evaluate", "question.ask", "question.answer", "question.receive")
 CHECKS = {"any": lambda _: True, "text": lambda value: type(value) is str, "count": lambda value: type(value) is int and 0 <= value <= EXACT,
     "one": lambda value: type(value) is int and value == 1, "time": is_time, "when": lambda value: value is None or is_time(value), "salt": spelt("[0-9a-f]{32}"),
