@@ -5,7 +5,7 @@ use super::terms::warnings;
 use super::{Problem, request};
 use crate::actions::caller::Person;
 use crate::actions::preview::{Changed, Preview, Proposal, USUAL_WINDOW};
-use crate::app::App;
+use crate::app::{App, Place};
 use crate::committer::clock;
 use crate::domain::{Chain, Malformed, Timestamp};
 use crate::engine::{MandateDocument, PolicyDocument};
@@ -56,13 +56,19 @@ pub(crate) async fn rehearse(
     proposal: Proposal,
     since: Option<Timestamp>,
 ) -> Result<Preview, Problem> {
-    let place = app.limits.previews.take(&person.tenant, Chain::Principal(person.id)).map_err(|full| {
-        Problem::too_many(full, "a preview of yours runs, or as many of your tenant as may")
-    })?;
+    let place = place_for(app, person)?;
     let since = since.unwrap_or_else(|| clock::now().minus(USUAL_WINDOW));
     app.preview(place, person.tenant.clone(), proposal, since)
         .await?
         .ok_or_else(|| Problem::not_found("tenant"))
+}
+
+/// A place for one more preview of a person.
+pub(super) fn place_for(app: &App, person: &Person) -> Result<Place, Problem> {
+    app.limits
+        .previews
+        .take(&person.tenant, Chain::Principal(person.id))
+        .map_err(|full| Problem::too_many(full, "a preview of yours runs, or as many of your tenant as may"))
 }
 
 /// What is put to which calls.

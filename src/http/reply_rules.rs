@@ -2,6 +2,7 @@
 
 use super::Problem;
 use super::body::{self, Members};
+use super::preview;
 use super::request::{self, Query, has_leaf, if_match, path_id};
 use super::terms::versioned;
 use crate::actions::caller::{Operator, Person};
@@ -10,7 +11,7 @@ use crate::actions::preview_rules::{self, Made, Preview};
 use crate::actions::reply_rules as act;
 use crate::app::App;
 use crate::committer::{Sealed, clock};
-use crate::domain::{Chain, Timestamp};
+use crate::domain::Timestamp;
 use crate::screening::Rules;
 use crate::storage::receipt::StoredReceipt;
 use crate::storage::reply_rules::{self, RulesVersion};
@@ -115,9 +116,7 @@ pub(crate) async fn rehearse(
     draft: Rules,
     since: Option<Timestamp>,
 ) -> Result<Preview, Problem> {
-    let place = app.limits.previews.take(&person.tenant, Chain::Principal(person.id)).map_err(|full| {
-        Problem::too_many(full, "a preview of yours runs, or as many of your tenant as may")
-    })?;
+    let place = preview::place_for(app, person)?;
     let since = since.unwrap_or_else(|| clock::now().minus(USUAL_WINDOW));
     let tenant = person.tenant.clone();
     let look = move |connection: &mut _| preview_rules::preview(connection, &tenant, &draft, since);

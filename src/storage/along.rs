@@ -106,10 +106,11 @@ fn of_trails(
     limit: usize,
 ) -> Result<Vec<u64>, StoreError> {
     // Read first: runs that are written from now on are looked through here all the same.
-    let trailed: Option<i64> =
-        heads::table.find(tenant.as_str()).select(heads::trailed).get_result(connection).optional()?;
-    let trailed =
-        if trails.is_empty() { 0 } else { read::optional_count("heads.trailed", trailed)?.unwrap_or(0) };
+    let head = heads::table.find(tenant.as_str()).select(heads::trailed);
+    let trailed = match trails {
+        [] => 0,
+        _ => read::optional_count("heads.trailed", head.get_result(connection).optional()?)?.unwrap_or(0),
+    };
     let whole = span.start..span.end.min(trailed);
     let rest = span.start.max(trailed)..span.end;
     let mut places = Vec::new();
